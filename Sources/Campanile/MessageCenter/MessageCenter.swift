@@ -14,9 +14,9 @@
 ///
 /// A post reaches the observers that were registered when it began. Immediate observers are called
 /// in the order in which they registered, and so are those on one target. The post reaches the
-/// observers of the message's type, about its subject or about any, and the observers of any message.
-/// An observer that registers during a post hears the next one. An observer that ends before its turn
-/// is skipped.
+/// observers of the message's type, about its subject or about any, and the observers of any
+/// message. An observer that registers during a post hears the next one. An observer that ends
+/// before its turn is skipped.
 ///
 /// All methods are safe from any thread and from inside an observer. No lock is held while an
 /// observer runs, or while its captured values are released.

@@ -25,8 +25,8 @@ extension KVOController where Owner: KVOChangeHandler {
   ///   - object: The observed object.
   ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is not
-  ///     added.
+  ///   - policy: What to do if the key path is observed already. By default, the new observer is
+  ///     not added.
   ///   - isolation: The isolation of the caller, where the method runs.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -53,8 +53,8 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
   ///   - object: The observed object.
   ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is not
-  ///     added.
+  ///   - policy: What to do if the key path is observed already. By default, the new observer is
+  ///     not added.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   /// - Returns: The registration, and whether it is new.

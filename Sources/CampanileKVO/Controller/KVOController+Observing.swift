@@ -10,8 +10,8 @@ extension KVOController {
   ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
   ///     computed properties.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is not
-  ///     added.
+  ///   - policy: What to do if the key path is observed already. By default, the new observer is
+  ///     not added.
   ///   - isolation: The isolation of the caller, where the observer runs. Changes that other
   ///     threads make on a main-actor key path are reported on the main actor.
   ///   - file: The caller's file, for descriptions and failures.
@@ -85,8 +85,8 @@ extension KVOController where Owner: Sendable {
   ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
   ///     computed properties.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is not
-  ///     added.
+  ///   - policy: What to do if the key path is observed already. By default, the new observer is
+  ///     not added.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, the object and the change. Errors that it throws go to

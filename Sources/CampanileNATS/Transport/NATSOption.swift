@@ -65,7 +65,8 @@
     /// least once, even after a restart of the servers or of the receiver. It acknowledges a message
     /// when each delivery of it has ended, as `postAndWait` does. A message that a bounded buffer or a
     /// pause keeps from an observer is acknowledged too. So an observer that must hear each message
-    /// has no bound, and an owner that lives as long as the relay. A flush waits until the stream has stored the earlier posts.
+    /// has no bound, and an owner that lives as long as the relay. A flush waits until the stream has
+    /// stored the earlier posts.
     ///
     /// - Parameters:
     ///   - stream: The name of the stream.
