@@ -239,8 +239,8 @@ final class ObserverSeat {
         let known = evaluation.known(after: told)
         // A value that was read before the observer joined, or that was delivered to others, is not
         // what it knows: that is still the value that it joined at.
-        let isFirst = isUntold && known.map { $0.before <= born } ?? true
-        let kept = joinedAt(isOver: !isFirst)
+        let kept = joinedAt(isOver: !isUntold)
+        let isFirst = isUntold && (kept != nil || known.map { $0.before <= born } ?? true)
         if let known = isFirst ? kept : known?.value {
           if areEqual(known, OldValue(change.new)) {
             if isFirst { mark.store(told, ordering: .relaxed) }

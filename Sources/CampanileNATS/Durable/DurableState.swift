@@ -142,7 +142,7 @@
       let beginsByItself = isNamed && (patterns.isEmpty || !hasGathered)
       patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
-        (hasHeard, hasGathered) = (false, false)
+        (hasHeard, hasGathered, gatheredSeconds) = (false, false, 0)
         // What the last pull still brings is not heard, and arrives again.
         settling.isMissing()
         pulls.forget()
@@ -581,10 +581,11 @@
     mutating func tick() -> String? {
       guard isConnected else { return nil }
       // Nothing else arrives until the rest of a long message has.
-      if phase != .pulling || !hasPart || hasFrame { silence += 1 }
+      let isLong = hasPart && !hasFrame
       (hasPart, hasFrame) = (false, false)
+      if phase != .pulling || !isLong { silence += 1 }
       settling.tick()
-      tickPulls()
+      if !isLong { tickPulls() }
       switch phase {
       case .idle: break
       case .awaitingDeletion:
@@ -613,13 +614,13 @@
         if settling.isOver { pull() }
       // A server with nothing to send says so each five seconds.
       case .pulling:
+        let silence = max(self.silence, pullSilence)
         if hasChanged {
           locate()
         } else if silence > 2 * Self.shortestPatience {
           receiveAnew()
         } else if silence > Self.shortestPatience, pulls.isUsedUp {
           // A pull that has brought exactly the bytes that it asked for ends without a word.
-          let silence = silence
           pulls.forget()
           pull()
           self.silence = silence
@@ -628,10 +629,11 @@
       return nil
     }
 
-    /// Forgets pulls that are lost, which other phases than that of pulling do not find out.
+    /// Measures the silence of pulls, and forgets those that were lost while something else was asked
+    /// for.
     private mutating func tickPulls() {
       pullSilence = isNamed && pulls.isOpen ? pullSilence + 1 : 0
-      if pullSilence <= 2 * Self.shortestPatience { return }
+      if phase == .pulling || pullSilence <= 2 * Self.shortestPatience { return }
       settling.isMissing()
       pulls.forget()
       pullSilence = 0

@@ -746,6 +746,37 @@
       #expect(pulls >= 1)
     }
 
+    // Broken by: DurableState.tick, if the time of a pull counts while a long message arrives.
+    @Test("A message that takes long is no lost pull, also if something changes then")
+    func longWhileChanging() {
+      var state = pulling("me")
+      for _ in 1...11 {
+        state.arrived(isWhole: false)
+        state.tick()
+      }
+      #expect(state.requests.isEmpty)
+      state.setPatterns(patterns("a", "b"))
+      let reply = "$JS.ACK.S.me.1.11.1.1.0"
+      #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+    }
+
+    // Broken by: DurableState.tick, if a change begins the time of a pull again.
+    @Test("A pull that ends without a word is asked for again in time, also if something changes")
+    func silentEndWhileChanging() {
+      var state = pulling("me")
+      for _ in 1...5 { state.tick() }
+      state.setPatterns(patterns("a", "b"))
+      var seconds = 5
+      var pulls = 0
+      while pulls == 0, seconds < 20 {
+        seconds += 1
+        state.tick()
+        pulls += answerAll(&state, #"{"created":"2026","state":{"last_seq":1}}"#)
+      }
+      #expect(seconds <= 9)
+      #expect(state.isReady)
+    }
+
     @Test("R4 A receiver that begins waits until all that a program subscribes to is there")
     func firstGathering() {
       var state = DurableState(options("me"), id: "x")
