@@ -4,8 +4,8 @@ import Observation
 import TestSupport
 import Testing
 
-/// Whoever wants distinct values is left with the one that there is, and told none twice, also if
-/// changes overlap that set equal ones.
+/// An observer of distinct values ends with the newest one and receives none twice, also if changes
+/// that set equal values overlap.
 @Suite struct DistinctOnThreadsTests {
   /// Runs hooks before its value is read, and after it has been set.
   final class Switch: SharedObservable {
