@@ -36,10 +36,6 @@ struct BusName: Sendable {
   }
 }
 
-private final class Reason: Sendable {
-  let isTold = Atomic(false)
-}
-
 /// A relay for the duration of one command.
 final class Session: Sendable {
   let relay: Relay
@@ -47,8 +43,8 @@ final class Session: Sendable {
   private let events: ObservationToken
   /// Observations that last until the session has left the bus.
   private let tokens = Locked<[ObservationToken]>([])
-  /// Whether an event with the reason has been printed.
-  private let reason = Reason()
+  /// Set once an event with the reason has been printed.
+  private let hasReason = Flag()
   /// Yields whether the relay has connected, or a server could not be reached.
   private let (news, attempts) = AsyncStream<Bool>.makeStream()
   private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
@@ -56,10 +52,10 @@ final class Session: Sendable {
   init(_ bus: BusName, name: String, becomesHub: Bool = false) {
     self.bus = bus
     relay = Relay(bus.transport(becomesHub: becomesHub), name: name)
-    events = relay.events.observe { [attempts, reason] event in
+    events = relay.events.observe { [attempts, hasReason] event in
       Output.note(MessageText.printable(event.description))
       guard event.kind == .unavailable else { return }
-      reason.isTold.store(true, ordering: .relaxed)
+      hasReason.set()
       attempts.yield(false)
     }
   }
@@ -142,13 +138,11 @@ final class Session: Sendable {
   ///
   /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
-    let token = relay.state.observe(.initial) { [attempts, reason] change in
+    let token = relay.state.observe(.initial) { [attempts, hasReason] change in
       if change.new == .connected { attempts.yield(true) }
       // The first attempt may have failed before its event was observed.
-      if change.isInitial, case .unavailable(let text) = change.new,
-        !reason.isTold.load(ordering: .relaxed)
-      {
-        Output.note(MessageText.printable(text))
+      if change.isInitial, case .unavailable(let reason) = change.new, !hasReason.isSet {
+        Output.note(MessageText.printable(reason))
         attempts.yield(false)
       }
     }
@@ -169,4 +163,12 @@ final class Session: Sendable {
     throw Ending(
       status: 3, reason: "There is no \(bus.description) to be had.")
   }
+}
+
+/// A flag that closures share.
+private final class Flag: Sendable {
+  private let state = Atomic(false)
+
+  var isSet: Bool { state.load(ordering: .relaxed) }
+  func set() { state.store(true, ordering: .relaxed) }
 }

@@ -52,7 +52,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// Setting it notifies the followers.
   ///
-  /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure.
+  /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure, and so
+  /// is finishing.
   public var value: Value {
     get { storage.value }
     set { storage.set(newValue) }

@@ -61,6 +61,10 @@ struct ChangeKeeper {
   /// An undelivered value is not what observers know if an earlier change could not be read and has
   /// not been delivered.
   private var knownBefore: UInt = 0
+  /// The boxes of the values that observers joined at while changes were in progress, by their seats.
+  ///
+  /// Used if they compare values, until they receive a change.
+  private var joined: [ObjectIdentifier: AnyObject]?
 
   init(skipsBeginnings: Bool = false) { self.skipsBeginnings = skipsBeginnings }
 
@@ -344,10 +348,37 @@ struct ChangeKeeper {
     knownBefore = 0
   }
 
-  /// Forgets the value that observers know, once no change can need it.
+  /// Records the value that an observer joins at, if a change may be in progress.
   ///
-  /// The caller releases it.
-  mutating func forgetKnown() -> AnyObject? { isBusy ? nil : known.take() }
+  /// - Parameters:
+  ///   - value: The box of the value, or `nil` for none. On return, the value of an earlier seat at
+  ///     this address, which the caller releases.
+  ///   - seat: The seat of the observer.
+  mutating func join(_ value: inout AnyObject?, by seat: ObjectIdentifier) {
+    if !mayBeBusy { value = nil }
+    if value == nil && joined == nil { return }
+    let before = joined?[seat]
+    joined = joined ?? [:]
+    joined?[seat] = value
+    value = before
+  }
+
+  /// The box of the value that an observer joined at, if it is known.
+  func joined(by seat: ObjectIdentifier) -> AnyObject? { joined?[seat] }
+
+  /// Boxes of values that no change can need any more.
+  typealias Forgotten = (known: AnyObject?, joined: [ObjectIdentifier: AnyObject]?)
+
+  /// Forgets the values that observers know, once no change can need them.
+  ///
+  /// The caller releases them.
+  mutating func forgetKnown() -> Forgotten {
+    if isBusy { return (nil, nil) }
+    return (known.take(), isBehind ? nil : joined.take())
+  }
+
+  /// Whether a change is in progress, or may be one whose beginning was not recorded.
+  var mayBeBusy: Bool { isBusy || isBehind }
 
   /// Whether a recorded change has not ended.
   var isInChange: Bool { !pending.isEmpty }

@@ -84,13 +84,13 @@ extension Evaluation {
     let thread = SourceRegistry.currentThread
     if isInsidePlainChange {
       // The enclosing change delivers it at its end.
-      var known: AnyObject?
+      var forgotten: ChangeKeeper.Forgotten?
       keeper.withLock {
         $0.drop()
-        known = $0.forgetKnown()
+        forgotten = $0.forgetKnown()
         if !$0.isBusy { idle.store(true, ordering: .relaxed) }
       }
-      withExtendedLifetime(known) {}
+      withExtendedLifetime(forgotten) {}
       return nil
     }
     return claim { $0.beginTelling(report, on: thread, waits: $1 || waits) }
@@ -180,10 +180,10 @@ extension Evaluation {
     // Also after observers have stopped comparing values.
     forgetTold(from: depth)
     var isNested = false
-    var known: AnyObject?
+    var forgotten: ChangeKeeper.Forgotten?
     keeper.withLock {
       next = $0.nextReport()
-      known = $0.forgetKnown()
+      forgotten = $0.forgetKnown()
       isBehind = $0.isBehind
       depth = $0.depth
       isNested = depth > 0
@@ -194,7 +194,7 @@ extension Evaluation {
     } else if isNested || plainDepth > 0 {
       state.goBack(to: began.last ?? (.max, .max))
     }
-    withExtendedLifetime(known) {}
+    withExtendedLifetime(forgotten) {}
     return next
   }
 }

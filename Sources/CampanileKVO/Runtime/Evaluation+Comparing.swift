@@ -57,6 +57,21 @@ extension Evaluation {
     if compared.isEmpty { told = nil }
   }
 
+  /// Whether a change may have begun that has not been delivered.
+  var mayBeBusy: Bool { keeper.withLock { $0.mayBeBusy } }
+
+  /// Records the value that an observer joins at, if a change may be in progress.
+  func join(_ value: AnyObject?, by seat: ObserverSeat) {
+    var value = value
+    keeper.withLock { $0.join(&value, by: ObjectIdentifier(seat)) }
+  }
+
+  /// The box of the value that an observer joined at, if a change was in progress then and no change
+  /// has been delivered to the observer since.
+  func joined(by seat: ObserverSeat) -> AnyObject? {
+    keeper.withLock { $0.joined(by: ObjectIdentifier(seat)) }
+  }
+
   /// Records that an observer that compares values receives the change.
   func keepTold() {
     var told = told

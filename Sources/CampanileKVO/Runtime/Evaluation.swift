@@ -192,9 +192,6 @@ class Evaluation {
     return isOver
   }
 
-  /// Whether a change has begun and has not been delivered, or may have.
-  var isBusy: Bool { keeper.withLock { $0.isBusy || $0.isBehind } }
-
   /// The number of changes that have begun.
   var begun: UInt { keeper.withLock { $0.begun } }
 

@@ -9,7 +9,7 @@ final class ObserverSeat {
   let wishes: ObserverWishes
   /// Compares the boxes of two values, if changes to equal values are left out.
   private let areEqual: ((AnyObject, AnyObject) -> Bool)?
-  /// Additional state of an observer with `.once`, `.initial` or `.distinct`.
+  /// Additional state of an observer with `.once` or `.initial`.
   private let waiting: Waiting?
   /// The bits of the evaluation's state that require a check of the change.
   private let mask = Atomic<UInt>(~0)
@@ -61,9 +61,6 @@ final class ObserverSeat {
     /// Whether changes wait for the initial call.
     var isWaiting: Bool
     var kept = Fifo<Kept>()
-    /// The box of the value that an observer with `.distinct` joined at, while changes were in
-    /// progress.
-    var joinedAt: AnyObject?
     /// The thread whose next call does not wait, or 0.
     var passing: UInt = 0
 
@@ -93,8 +90,7 @@ final class ObserverSeat {
     self.wishes = wishes
     self.areEqual = areEqual
     let isInitial = wishes.contains(.initial)
-    waiting =
-      isInitial || wishes.contains(.once) || areEqual != nil ? Waiting(isInitial) : nil
+    waiting = isInitial || wishes.contains(.once) ? Waiting(isInitial) : nil
     let units = units
     if units != 0 { state.add(units) }
   }
@@ -102,10 +98,10 @@ final class ObserverSeat {
   /// Lets the observer receive the changes that begin from here on.
   func start(at evaluation: Evaluation) {
     evaluation.recordPlainChanges()
-    if areEqual != nil && !wishes.contains(.initial) && evaluation.isBusy {
-      // Before: what begins from here on is told.
-      let value = evaluation.newest
-      waiting?.state.withLock { $0.joinedAt = value }
+    if areEqual != nil {
+      // Before: what begins from here on is told. The initial value is recorded once it is known.
+      let isRead = !wishes.contains(.initial) && evaluation.mayBeBusy
+      evaluation.join(isRead ? evaluation.newest : nil, by: self)
     }
     comesAfter(evaluation.begun)
     lowest.store(evaluation.revision, ordering: .relaxed)
@@ -239,9 +235,9 @@ final class ObserverSeat {
         let known = evaluation.known(after: told)
         // A value that was read before the observer joined, or that was delivered to others, is not
         // what it knows: that is still the value that it joined at.
-        let kept = joinedAt(isOver: !isUntold)
-        let isFirst = isUntold && (kept != nil || known.map { $0.before <= born } ?? true)
-        if let known = isFirst ? kept : known?.value {
+        let joined = isUntold ? evaluation.joined(by: self) : nil
+        let isFirst = isUntold && (joined != nil || known.map { $0.before <= born } ?? true)
+        if let known = isFirst ? joined : known?.value {
           if areEqual(known, OldValue(change.new)) {
             if isFirst { mark.store(told, ordering: .relaxed) }
             return nil
@@ -249,7 +245,6 @@ final class ObserverSeat {
           // If changes overlap, the value when this one began may be the new value already.
           if change.hasOld && wishes.contains(.old) { change = change.following(known) }
         }
-        _ = joinedAt(isOver: true)
         evaluation.keepTold()
       }
     }
@@ -268,13 +263,6 @@ final class ObserverSeat {
       change = released
     }
     return claim() ? change : nil
-  }
-
-  /// The box of the value that the observer joined at, if it was kept.
-  ///
-  /// - Parameter isOver: Whether it is not needed any more.
-  private func joinedAt(isOver: Bool) -> AnyObject? {
-    waiting?.state.withLock { isOver ? $0.joinedAt.take() : $0.joinedAt }
   }
 
   /// Uses up the only call of an observer with `.once`.
@@ -317,15 +305,15 @@ final class ObserverSeat {
     pass(KVOChange(initial: value, at: path), call)
     var last = value
     while true {
-      // A change that begins from here on is told with the value before it.
-      let isBusy = areEqual != nil && state.evaluation?.isBusy == true
-      let known = isBusy ? OldValue(last) : nil
+      let evaluation = areEqual != nil ? state.evaluation : nil
+      let value = evaluation != nil ? OldValue(last) : nil
       var kept: Kept?
       waiting.state.withLock { state in
         kept = state.kept.popFirst()
         if kept != nil { return }
         state.isWaiting = false
-        state.joinedAt = known
+        // Under this lock: the next change is compared with it. It replaces nothing.
+        evaluation?.join(value, by: self)
       }
       guard let kept else { break }
       guard let change: KVOChange<Value> = release(kept) else { continue }

@@ -149,17 +149,19 @@
       }
       guard isConnected && isStreamReady else { return }
       switch phase {
-      // It is asked for with the rest. However often something changes, no phase begins again and
-      // again: nothing would be heard.
+      // However often something changes, no phase begins again and again: nothing would be heard.
       case .awaitingDeletion: break
       case .gathering: silence = 0
-      case .creatingStream where !patterns.isEmpty, .locating where !patterns.isEmpty: break
-      case .creatingConsumer where !patterns.isEmpty, .settling where !patterns.isEmpty,
-        .pulling where hasChanged && !patterns.isEmpty:
-        hasChanged = true
-      default: if isNamed { begin(.gathering) } else { locate() }
+      case _ where patterns.isEmpty: beginAnew()
+      // It is asked for with the rest.
+      case .creatingStream, .locating: break
+      case .creatingConsumer, .settling: hasChanged = true
+      case .idle, .pulling: if !hasChanged { beginAnew() }
       }
     }
+
+    /// Begins to receive something else.
+    private mutating func beginAnew() { if isNamed { begin(.gathering) } else { locate() } }
 
     /// Asks for nothing more; what has been sent is still heard.
     mutating func endHearing() { hasEndedHearing = true }

@@ -34,24 +34,7 @@
       case posts(RelayPosts)
       case other(Kind, token: UInt64, FrameStore.Place, size: Int)
       /// Posts that there was no room for: their numbers are missing.
-      case dropped(Dropped)
-    }
-
-    /// How many posts of each subject there was no room for.
-    private struct Dropped {
-      private(set) var counts: [String: Int] = [:]
-      /// Whether there were too many subjects to count: then all are counted anew.
-      private(set) var isAnew = false
-
-      mutating func add(_ subject: String, _ count: Int = 1, limit: Int) {
-        if counts[subject] == nil, counts.count >= limit { (counts, isAnew) = ([:], true) }
-        counts[subject, default: 0] += count
-      }
-
-      mutating func add(_ later: Self, limit: Int) {
-        if later.isAnew { self = Self(isAnew: true) }
-        for (subject, count) in later.counts { add(subject, count, limit: limit) }
-      }
+      case dropped(DroppedPosts)
     }
 
     private var frames = FrameStore()
@@ -190,13 +173,14 @@
       again.removeAll { $0.kind == .flush && flushes.contains($0.token) }
     }
 
+    /// Removes items that wait behind the posts, and puts those together that then follow each other.
     private mutating func removeFromRest(where isOver: (Waiting) -> Bool) {
       var kept = CircularBuffer<Waiting>()
       for item in rest where !isOver(item) {
         if case .dropped(let later) = item, let last = kept.indices.last,
           case .dropped(var dropped) = kept[last]
         {
-          kept[last] = .dropped(Dropped())
+          kept[last] = .dropped(DroppedPosts())
           dropped.add(later, limit: numbers.limit)
           kept[last] = .dropped(dropped)
         } else {
@@ -240,11 +224,11 @@
     private mutating func countDropped(_ subject: String) {
       if let last = rest.indices.last, case .dropped(var dropped) = rest[last] {
         // Not copied while it changes.
-        rest[last] = .dropped(Dropped())
+        rest[last] = .dropped(DroppedPosts())
         dropped.add(subject, limit: numbers.limit)
         rest[last] = .dropped(dropped)
       } else {
-        var dropped = Dropped()
+        var dropped = DroppedPosts()
         dropped.add(subject, limit: numbers.limit)
         rest.append(.dropped(dropped))
       }
@@ -329,8 +313,7 @@
           (posts, heading) = (next, -1)
           return nil
         case .dropped(let dropped):
-          if dropped.isAnew { numbers.beginAnew() }
-          for (subject, count) in dropped.counts { numbers.skip(subject, count) }
+          numbers.skip(dropped)
         case .other(let kind, let token, let place, let size):
           nextMark += 1
           return Item(

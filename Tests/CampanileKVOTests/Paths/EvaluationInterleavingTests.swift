@@ -245,6 +245,32 @@ struct EvaluationInterleavingTests {
     #expect(weakContent == nil)
     withExtendedLifetime((plain, once)) {}
   }
+
+  // Broken by: ChangeKeeper.forgetKnown, if it keeps what observers joined at.
+  @Test("K16 The value that an observer joined at is not kept once no change is in progress")
+  func joinedAt() {
+    final class Content: Equatable {
+      static func == (one: Content, other: Content) -> Bool { one === other }
+    }
+    final class Box: Observable { @Observed var content: Content? }
+    let box = Box()
+    var content: Content? = Content()
+    weak let weakContent = content
+    box.content = content
+    content = nil
+    var joined: [ObservationToken] = []
+    let prior = box.observe(\.content, .prior) { box, change in
+      guard change.phase == .prior, joined.isEmpty else { return }
+      joined = [
+        box.observe(\.content, .distinct) { _, _ in },
+        box.observe(\.content, [.initial, .distinct]) { _, _ in },
+      ]
+    }
+    box.content = nil
+    #expect(joined.count == 2)
+    #expect(weakContent == nil)
+    withExtendedLifetime((prior, joined)) {}
+  }
 }
 
 /// Other threads at a path that the main actor reads.

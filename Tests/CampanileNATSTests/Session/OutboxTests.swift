@@ -194,7 +194,7 @@
       #expect(outbox.restCount <= 4)
     }
 
-    // Broken by: Outbox.Dropped.add, if it counts any number of subjects.
+    // Broken by: DroppedPosts.add, if it counts any number of subjects.
     @Test("R6 Posts of any number of subjects that there is no room for are counted anew")
     func droppedSubjectsWithoutEnd() {
       var outbox = Outbox(keepsNewest: false, limit: 2_000)

@@ -319,6 +319,12 @@ struct ReentrancyTests {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let state = CurrentValue(1)
+        state.update { _ in state.finish() }
+      },
+      says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
         let token = state.observe { _ in }
         token.pause()
         state.value = 2
