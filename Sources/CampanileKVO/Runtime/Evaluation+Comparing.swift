@@ -66,8 +66,9 @@ extension Evaluation {
     keeper.withLock { $0.join(&value, by: ObjectIdentifier(seat)) }
   }
 
-  /// The box of the value that an observer joined at, if a change was in progress then and no change
-  /// has been delivered to the observer since.
+  /// The box of the value that an observer joined at, while a change is in progress that was then.
+  ///
+  /// Only for an observer that has received no change.
   func joined(by seat: ObserverSeat) -> AnyObject? {
     keeper.withLock { $0.joined(by: ObjectIdentifier(seat)) }
   }
