@@ -81,6 +81,63 @@ struct TakeoverTests {
     }
   }
 
+  // Broken by: HubServer.beat, if it says nothing, or if it does not look for a later hub.
+  @Test("R1 A hub whose queue is busy tells its members that it is alive, until there is another")
+  func beats() async throws {
+    try await withBus(orElse: "The hub has never had time") { folder in
+      let hub = try PlainHub(in: folder, busID: 7)
+      let own = try await RawMember(folder, generation: 1)
+      own.say(.hello(.init(1)))
+      _ = try await own.frames { $0.isOpen }
+      hub.server.queue.sync { hub.server.queue.suspend() }
+      for _ in 1...2 { hub.server.beat() }
+      let claim = try #require(try folder.claim(2))
+      for _ in 1...3 { hub.server.beat() }
+      hub.server.queue.resume()
+      // Of its last position the hub tells its members itself.
+      let beats = try await own.frames { _ in false }.filter { $0 == .ping(.none) }
+      #expect((1...2).contains(beats.count))
+      withExtendedLifetime((hub, claim)) {}
+      return true
+    }
+  }
+
+  @Test("A hub that ends releases its connections, and tells nobody any more that it is alive")
+  func beatsNoMore() async throws {
+    try await withBus(orElse: "The hub has never had time") { folder in
+      let hub = try PlainHub(in: folder, busID: 7)
+      let own = try await RawMember(folder, generation: 1)
+      own.say(.hello(.init(1)))
+      _ = try await own.frames { $0.isOpen }
+      hub.server.queue.sync { hub.server.close() }
+      for _ in 1...2 { hub.server.beat() }
+      let rest = try await own.frames { _ in false }
+      #expect(!rest.contains(.ping(.none)))
+      withExtendedLifetime(hub) {}
+      return true
+    }
+  }
+
+  // Broken by: MemberLink.become, if its hub has no more patience than the first one.
+  @Test("R4 After a hub that has not opened in time, the next one waits longer for who lives")
+  func waitsLonger() async throws {
+    try await withBus(orElse: "The hub opens too early, or the member comes too late") { folder in
+      let (claim, lock) = (try folder.claim(1), try folder.announce(9))
+      let listener = try UnixSocket.listening(at: folder.socketPath(1))
+      let relay = relay(folder)
+      // The first hub ends when the relay has come, and never was open.
+      while try listener.accepted() == nil { await Task.yield() }
+      withExtendedLifetime(consume listener) {}
+      withExtendedLifetime(consume claim) {}
+      let member = try await RawMember(folder, generation: 2)
+      member.say(.hello(.init(2)))
+      let frames = try await member.frames { $0.isOpen }
+      withExtendedLifetime((relay, lock)) {}
+      // Each tenth of a second it pings who waits, and now and then once more.
+      return frames.count(where: \.isPing) >= 2 * HubState.patience - 1
+    }
+  }
+
   @Test("What a member leaves in the folder is removed when its process has died")
   func removesLocks() async throws {
     // A program that another test has just begun to start may have a copy of the lock.

@@ -28,6 +28,7 @@ final class HubServer: Sendable {
     var isClosed = false
     let timer: any DispatchSourceTimer
     let accepts: (any DispatchSourceProtocol)?
+    let pulse: HubPulse
   }
 
   /// A channel, and the bytes read from it that do not make a whole frame; used only under the lock.
@@ -45,6 +46,7 @@ final class HubServer: Sendable {
   }
 
   private let state: Locked<State>
+  private let pulse = HubPulse()
   private let generation: UInt64
   private let folder: BusFolder?
   private let claim: FileLock?
@@ -60,11 +62,12 @@ final class HubServer: Sendable {
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
   ///   - logLimit: The bytes that its log may have.
+  ///   - patience: The tenths of a second that it waits for members before it opens.
   ///   - claim: Keeps others from this generation.
   ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
-    logLimit: Int = HubState.standardLogLimit, claim: FileLock,
+    logLimit: Int = HubState.standardLogLimit, patience: Int = HubState.patience, claim: FileLock,
     onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
     self.onRefusal = onRefusal
@@ -78,8 +81,10 @@ final class HubServer: Sendable {
     state = Locked(
       State(
         hub: HubState(
-          generation: generation, busID: busID, own: own, expected: expected, logLimit: logLimit),
-        expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts))
+          generation: generation, busID: busID, own: own, expected: expected, logLimit: logLimit,
+          patience: patience),
+        expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts,
+        pulse: pulse))
   }
 
   /// A hub that other members of the process alone reach.
@@ -90,7 +95,7 @@ final class HubServer: Sendable {
     state = Locked(
       State(
         hub: HubState(generation: 1, busID: busID, own: own, expected: []), expected: [],
-        timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil))
+        timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil, pulse: pulse))
   }
 
   /// Takes connections, and begins to count time.
@@ -145,6 +150,8 @@ final class HubServer: Sendable {
     let id = newConnection()
     let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }
     add(channel, id)
+    // The member of this process needs none: it does not look for another hub.
+    pulse.add(channel, id)
   }
 
   /// Connects a member of this process.
@@ -206,8 +213,16 @@ final class HubServer: Sendable {
 
   private func tick() {
     if let folder, folder.isClaimed(after: generation) { return close() }
+    pulse.tick()
     state.withLock { $0.acceptAgain() }
     act { $0.hub.tick(&$1) }
+  }
+
+  /// Tells the members that the hub is alive, if its queue is busy.
+  ///
+  /// Its member calls this each tenth of a second, on another queue.
+  func beat() {
+    pulse.beat(unless: { folder?.isClaimed(after: generation) == true })
   }
 
   /// Gives the files of the hub the present time.
@@ -258,6 +273,7 @@ final class HubServer: Sendable {
       // A source that is suspended cannot be canceled for good.
       state.acceptAgain()
       state.accepts?.cancel()
+      pulse.end()
       defer { (state.connections, state.latest) = ([:], nil) }
       return state.connections.values.map(\.channel)
     }
@@ -280,6 +296,7 @@ extension HubServer.State {
 
   fileprivate mutating func close(_ id: ConnectionID) {
     if latest?.id == id { latest = nil }
+    pulse.remove(id)
     connections.removeValue(forKey: id)?.channel.close()
   }
 

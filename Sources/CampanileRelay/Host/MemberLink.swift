@@ -241,19 +241,21 @@ final class MemberLink: RelayLink {
     _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
-    let (busID, hub) = state.withLock { state in
+    let (busID, hub, patience) = state.withLock { state in
       // The file may have been lost and made again since the others read it.
       let busID = state.member.busID != 0 ? state.member.busID : state.busID
       // Of an earlier generation, the hub has become a member, and may have what nobody else has.
       let isNext = state.member.generation + 1 == generation
-      return (busID, isNext ? state.member.hub : nil)
+      // On a machine that is too slow for a hub to open in time, the next one waits for longer.
+      let patience = HubState.patience << min(state.vainConnections, 3)
+      return (busID, isNext ? state.member.hub : nil, patience)
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     if !hubAnswers, let hub { expected.remove(hub) }
     let server = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
-      logLimit: max(HubState.standardLogLimit, logLimit), claim: claim
+      logLimit: max(HubState.standardLogLimit, logLimit), patience: patience, claim: claim
     ) { [weak self] reason in self?.reportRefusal(reason) }
     server.start()
     state.withLock { ($0.hub, $0.wantsHub) = (server, false) }
@@ -274,7 +276,7 @@ final class MemberLink: RelayLink {
 
   private func connected(_ channel: any Channel, _ generation: UInt64) {
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
-    act { $0.member.connected(generation: generation, &$1) }
+    act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
   }
 
   private func reportRefusal(_ reason: String) {
@@ -312,7 +314,9 @@ final class MemberLink: RelayLink {
 
   private func tick() {
     renewFiles()
-    let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
+    let (receiver, hub) = state.withLock { ($0.receiver, $0.hub) }
+    hub?.beat()
+    let hasGoneOn = receiver?.hasGoneOn() ?? false
     let deaf = act { state, actions -> UInt64? in
       let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
       state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)

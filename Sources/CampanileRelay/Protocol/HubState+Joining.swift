@@ -215,15 +215,15 @@ extension HubState {
   mutating func tickJoining(_ actions: inout [HubAction]) {
     switch phase {
     case .gathering(let expected, let ticks):
-      let isOver = ticks + 1 >= Self.patience
+      let isOver = ticks + 1 >= patience
       phase = .gathering(expected: isOver ? [] : expected, ticks: ticks + 1)
       endGathering(&actions)
     case .recovering(let ticks):
       phase = .recovering(ticks: ticks + 1)
-      guard ticks + 1 >= Self.patience else { return }
+      guard ticks + 1 >= patience else { return }
       // One that has much to send takes its time.
       for place in members.indices
-      where members[place].collectToken != nil && !members[place].isPresent {
+      where members[place].collectToken != nil && members[place].silentTicks >= patience {
         members[place].stage = .late
       }
       endRecovery(&actions)

@@ -51,6 +51,8 @@ struct HubState {
 
   /// How many ticks of 100 ms a hub waits for a member.
   static let patience = 5
+  /// How many it waits for members before it opens.
+  let patience: Int
   /// After how many ticks without a hello a connection is closed.
   private static let longestGreeting = 50
 
@@ -59,10 +61,12 @@ struct HubState {
   ///   - own: The member in the hub's process. The transport connects it as any other.
   ///   - expected: The members that are alive. The hub waits for them before it opens.
   ///   - logLimit: The bytes that the hub's log may have.
+  ///   - patience: The ticks of 100 ms that the hub waits for members before it opens.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
-    logLimit: Int = standardLogLimit
+    logLimit: Int = standardLogLimit, patience: Int = patience
   ) {
+    self.patience = patience
     self.generation = generation
     self.busID = busID
     self.own = own

@@ -25,6 +25,8 @@ struct MemberState {
   var recoveries: [Recovery] = []
   var stage = Stage.disconnected
   private var silentTicks = 0
+  /// Whether the hub is in this process.
+  private var isOwnHub = false
   /// After how many silent ticks the member takes over.
   private var patience = HubState.patience
   private var calmTicks = 0
@@ -168,9 +170,15 @@ struct MemberState {
   }
 
   /// A connection to the hub of a generation has been made.
-  mutating func connected(generation: UInt64, _ actions: inout [MemberAction]) {
+  ///
+  /// A member does not take over from a hub in its own process. That hub is busy, or was stopped together
+  /// with the member. The other members see whether it must be replaced.
+  mutating func connected(
+    generation: UInt64, isOwnHub: Bool = false, _ actions: inout [MemberAction]
+  ) {
     precondition(stage == .disconnected, "A member has one connection at a time.")
     self.generation = generation
+    self.isOwnHub = isOwnHub
     hub = nil
     stage = .joining
     silentTicks = 0
@@ -261,7 +269,7 @@ struct MemberState {
     silentTicks += 1
     if isOpen && silentTicks == 1 { noteCalm() }
     guard hubIsSilent else { return }
-    let claims = silentTicks == patience
+    let claims = silentTicks == patience && !isOwnHub
     if claims {
       // On a machine that is too slow for hubs to answer, one takeover must not cause the next.
       patience = min(2 * patience, 80)

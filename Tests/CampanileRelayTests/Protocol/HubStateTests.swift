@@ -168,6 +168,21 @@ final class HubStateTests {
     #expect(actions { $0.tick(&$1) }.contains(.opened))
   }
 
+  @Test("R4 A hub waits for as long as it is told, for members that come and for their logs")
+  func waitsLonger() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2, 3], patience: 10)
+    let ticks = { (count: Int) in
+      self.actions { hub, actions in for _ in 0..<count { hub.tick(&actions) } }
+    }
+    _ = join(1, at: at(2, 5))
+    _ = join(2, at: at(2, 5))
+    #expect(!ticks(9).contains(send(1, .collect(token: 1, since: at(2, 5)))))
+    #expect(ticks(1).contains(send(1, .collect(token: 1, since: at(2, 5)))))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    #expect(!ticks(9).contains(.opened))
+    #expect(ticks(1).contains(.opened))
+  }
+
   @Test func passesMessagesOnAndBatchesPositions() {
     _ = join(1, subscriptions: ["a"])
     _ = join(2)

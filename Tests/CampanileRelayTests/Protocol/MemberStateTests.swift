@@ -179,6 +179,18 @@ final class MemberStateTests {
     #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
   }
 
+  // Broken by: MemberState.tick, if it claims whose hub it is.
+  @Test("R1 A member does not take over from the hub of its own process, which is busy")
+  func ownHubIsBusy() {
+    _ = actions { $0.connected(generation: 3, isOwnHub: true, &$1) }
+    let silence = actions { member, actions in
+      for _ in 1...200 { member.tick(isReading: true, &actions) }
+    }
+    // It looks whether another one has.
+    #expect(silence.count == 197)
+    #expect(silence.allSatisfy { $0 == .silent(after: 3, claims: false) })
+  }
+
   @Test("A member that does not read says that it is there, if it delivers what it has")
   func goesOn() {
     open(3)

@@ -11,7 +11,8 @@ extension Simulation {
     }
     let link = nextLink(process, hub, generation: highest)
     process.link = link
-    perform(process) { $0.connected(generation: link.generation, &$1) }
+    let isOwn = hub === process
+    perform(process) { $0.connected(generation: link.generation, isOwnHub: isOwn, &$1) }
   }
 
   /// Makes a process the hub in the place of one that answers.
