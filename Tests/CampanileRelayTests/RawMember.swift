@@ -66,6 +66,9 @@ final class RawMember: Sendable {
 extension HubFrame {
   var isPing: Bool { if case .ping = self { true } else { false } }
   var isOpen: Bool { if case .open = self { true } else { false } }
+  func isMessage(_ number: UInt64) -> Bool {
+    if case .message(let message) = self { message.number == number } else { false }
+  }
   var isWelcome: Bool { if case .welcome = self { true } else { false } }
 
   /// How many members a list of them has.

@@ -57,6 +57,7 @@ struct TakeoverTests {
       let new = relay(folder, becomesHub: true)
       let watcher = try await RawMember(folder, generation: 2)
       watcher.say(.hello(.init(2)))
+      _ = try await watcher.frames { $0.isWelcome }
       let frames = try await watcher.frames { $0.isPing }
       withExtendedLifetime((old, new)) {}
       // Nor does it open before the member joins that the old hub is part of.
@@ -94,10 +95,47 @@ struct TakeoverTests {
       let claim = try #require(try folder.claim(2))
       for _ in 1...3 { hub.server.beat() }
       hub.server.queue.resume()
-      // Of its last position the hub tells its members itself.
+      // The first beat finds that the hub works. The hub's own pings have a position.
       let beats = try await own.frames { _ in false }.filter { $0 == .ping(.none) }
-      #expect((1...2).contains(beats.count))
+      #expect(beats.count == 1)
       withExtendedLifetime((hub, claim)) {}
+      return true
+    }
+  }
+
+  // Broken by: SocketChannel.beat, if it leaves what waits to the queue, or ends the waiting for room.
+  @Test("R1 A hub whose queue is busy goes on sending what it had begun to send")
+  func sendsWhileBusy() async throws {
+    try await withBus(orElse: "The hub has never had time") { folder in
+      let hub = try PlainHub(in: folder, busID: 7)
+      let reader = try await RawMember(folder, generation: 1)
+      reader.say(.hello(.init(1)))
+      _ = try await reader.frames { $0.isOpen }
+      let poster = try await RawMember(folder, generation: 1)
+      poster.say(.hello(.init(2, subscriptions: [])))
+      _ = try await poster.frames { $0.isOpen }
+      let payload = [UInt8](repeating: 7, count: 60_000)
+      for number in 1...8 as ClosedRange<UInt64> {
+        poster.say(.message(Message(2, number, payload: payload)))
+        _ = try await poster.frames { if case .sequenced = $0 { true } else { false } }
+      }
+      // More than the socket takes at once waits there, and more in the hub.
+      hub.server.queue.sync { hub.server.queue.suspend() }
+      let hasFifth = Locked(false)
+      let reading = Task {
+        _ = try await reader.frames { $0.isMessage(5) }
+        hasFifth.withLock { $0 = true }
+        _ = try await reader.frames { $0.isMessage(8) }
+      }
+      let end = ContinuousClock.now + .seconds(60)
+      while !hasFifth.withLock({ $0 }), ContinuousClock.now < end {
+        hub.server.beat()
+        await Task.yield()
+      }
+      #expect(hasFifth.withLock { $0 })
+      hub.server.queue.resume()
+      try await reading.value
+      withExtendedLifetime((hub, poster)) {}
       return true
     }
   }

@@ -142,7 +142,7 @@
       let beginsByItself = isNamed && (patterns.isEmpty || !hasGathered)
       patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
-        (hasHeard, hasGathered, gatheredSeconds) = (false, false, 0)
+        (hasHeard, hasGathered, gatheredSeconds, hasChanged) = (false, false, 0, false)
         // What the last pull still brings is not heard, and arrives again.
         settling.isMissing()
         pulls.forget()
@@ -156,7 +156,8 @@
       // It is asked for with the rest.
       case .creatingStream, .locating: break
       case .creatingConsumer, .settling: hasChanged = true
-      case .idle, .pulling: if !hasChanged { beginAnew() }
+      case .idle: beginAnew()
+      case .pulling: if !hasChanged { beginAnew() }
       }
     }
 

@@ -3,7 +3,7 @@ import Dispatch
 
 /// Bytes to and from the other end of a connection.
 ///
-/// Used on one serial queue, where its events are handled.
+/// Used on one serial queue, where its events are handled, except for `SocketChannel.beat(_:)`.
 protocol Channel: AnyObject, Sendable {
   /// Adds bytes to what is to be written.
   func send(_ bytes: [UInt8])
@@ -131,6 +131,25 @@ final class SocketChannel: Channel {
     }
   }
 
+  /// Writes what waits, and then some bytes if nothing waits any more; on any queue.
+  ///
+  /// What has been written is told on the queue of the channel, as ever.
+  func beat(_ bytes: [UInt8]) {
+    state.withLock { state in
+      if state.isClosed { return }
+      var isFull = transfer(&state)
+      if state.output.isEmpty && !isFull {
+        state.output = bytes
+        isFull = transfer(&state)
+      }
+      // The source goes on if it was waiting: it tells the hub that there is room.
+      if isFull && !state.isWriting {
+        state.isWriting = true
+        state.writes.resume()
+      }
+    }
+  }
+
   private func writeMore() {
     let rest = state.withLock { state -> Int in
       if state.isClosed { return 0 }
@@ -141,6 +160,15 @@ final class SocketChannel: Channel {
   }
 
   private func write(_ state: inout State) {
+    let isFull = transfer(&state)
+    if isFull != state.isWriting {
+      state.isWriting = isFull
+      if isFull { state.writes.resume() } else { state.writes.suspend() }
+    }
+  }
+
+  /// - Returns: Whether the socket takes no more.
+  private func transfer(_ state: inout State) -> Bool {
     var isFull = false
     while state.written < state.output.count, !isFull {
       switch socket.write(state.output[state.written...]) {
@@ -160,10 +188,7 @@ final class SocketChannel: Channel {
       state.output.removeFirst(state.written)
       state.written = 0
     }
-    if isFull != state.isWriting {
-      state.isWriting = isFull
-      if isFull { state.writes.resume() } else { state.writes.suspend() }
-    }
+    return isFull
   }
 
   // MARK: Closing

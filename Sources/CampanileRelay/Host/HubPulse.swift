@@ -6,7 +6,7 @@ import Campanile
 /// take it for stopped, and the next hub would begin with the same work again.
 final class HubPulse: Sendable {
   private struct State {
-    var channels: [ConnectionID: any Channel] = [:]
+    var channels: [ConnectionID: SocketChannel] = [:]
     /// Whether the hub itself has told the members since the last beat, or has just begun.
     var hasTicked = true
     var hasEnded = false
@@ -14,7 +14,7 @@ final class HubPulse: Sendable {
 
   private let state = Locked(State())
 
-  func add(_ channel: any Channel, _ id: ConnectionID) {
+  func add(_ channel: SocketChannel, _ id: ConnectionID) {
     state.withLock { if !$0.hasEnded { $0.channels[id] = channel } }
   }
 
@@ -32,19 +32,19 @@ final class HubPulse: Sendable {
 
   /// Call it each tenth of a second, from another queue than the hub's.
   ///
-  /// - Parameter isOver: Whether there is another hub, so that the members had better leave this one.
+  /// - Parameter isOver: Whether there is another hub. The members are sent there at once.
   func beat(unless isOver: () -> Bool) {
-    let channels = state.withLock { state -> [any Channel] in
+    let channels = state.withLock { state -> [SocketChannel] in
       defer { state.hasTicked = false }
       return state.hasTicked ? [] : Array(state.channels.values)
     }
-    if channels.isEmpty || isOver() { return }
+    if channels.isEmpty { return }
+    if isOver() {
+      for channel in channels { channel.close() }
+      return end()
+    }
     var ping: [UInt8] = []
     HubFrame.ping(.none).append(to: &ping)
-    // One that has not read what it was sent need not be told more.
-    for channel in channels where channel.flush() == 0 {
-      channel.send(ping)
-      channel.flush()
-    }
+    for channel in channels { channel.beat(ping) }
   }
 }

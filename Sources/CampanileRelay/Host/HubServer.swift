@@ -62,7 +62,7 @@ final class HubServer: Sendable {
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
   ///   - logLimit: The bytes that its log may have.
-  ///   - patience: The tenths of a second that it waits for members before it opens.
+  ///   - patience: The tenths of a second that it waits for members, and for their logs.
   ///   - claim: Keeps others from this generation.
   ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
@@ -213,9 +213,10 @@ final class HubServer: Sendable {
 
   private func tick() {
     if let folder, folder.isClaimed(after: generation) { return close() }
-    pulse.tick()
     state.withLock { $0.acceptAgain() }
     act { $0.hub.tick(&$1) }
+    // Not before: what the hub says is sent when all is done.
+    pulse.tick()
   }
 
   /// Tells the members that the hub is alive, if its queue is busy.

@@ -27,7 +27,9 @@ extension HubState {
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
     if !members[place].isNew {
-      for recovery in hello.recoveries where recovery.generation < generation {
+      // A member sends no more.
+      for recovery in hello.recoveries.suffix(8) where recovery.generation < generation {
+        members[place].recoveries.append(recovery)
         recoveries[recovery.generation] = recovery
       }
     }
@@ -65,7 +67,7 @@ extension HubState {
     let joined = members.indices.filter {
       members[$0].stage == .joining && !members[$0].isNew
     }
-    since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
+    since = joined.map { lowest(for: members[$0]) }.min() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -173,7 +175,7 @@ extension HubState {
         continue
       }
       guard message.sender != member.peer.id, hears(message.subject) else { continue }
-      if covers(message.position, member.joinedAt) {
+      if covers(message.position, member) {
         guard message.position.generation < member.joinedAt.generation, message.position > since,
           member.floor == .none
         else { continue }

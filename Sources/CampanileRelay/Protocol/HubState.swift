@@ -51,7 +51,7 @@ struct HubState {
 
   /// How many ticks of 100 ms a hub waits for a member.
   static let patience = 5
-  /// How many it waits for members before it opens.
+  /// How many it waits for members, and then for their logs, before it opens.
   let patience: Int
   /// After how many ticks without a hello a connection is closed.
   private static let longestGreeting = 50
@@ -61,7 +61,7 @@ struct HubState {
   ///   - own: The member in the hub's process. The transport connects it as any other.
   ///   - expected: The members that are alive. The hub waits for them before it opens.
   ///   - logLimit: The bytes that the hub's log may have.
-  ///   - patience: The ticks of 100 ms that the hub waits for members before it opens.
+  ///   - patience: The ticks of 100 ms that the hub waits for members, and then for their logs.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
     logLimit: Int = standardLogLimit, patience: Int = patience

@@ -701,6 +701,18 @@
       #expect(readyCount >= 3)
     }
 
+    // Broken by: DurableState.setPatterns, if a change is remembered when nothing is asked for any more.
+    @Test("R1 A receiver begins again when it is asked for something after nothing")
+    func beginsAfterNothing() {
+      // The consumer is being created.
+      var state = located(nil)
+      state.setPatterns(patterns("a", "b"))
+      state.setPatterns(patterns())
+      _ = answerAll(&state, #"{"created":"2026","state":{"last_seq":1}}"#)
+      state.setPatterns(patterns("a"))
+      #expect(!state.requests.isEmpty)
+    }
+
     /// Answers all that is asked except pulls, and returns how many pulls there are.
     private func answerAll(_ state: inout DurableState, _ json: String) -> Int {
       var pulls = 0
