@@ -94,10 +94,10 @@ struct TakeoverTests {
       for _ in 1...2 { hub.server.beat() }
       let claim = try #require(try folder.claim(2))
       for _ in 1...3 { hub.server.beat() }
-      hub.server.queue.resume()
       // The first beat finds that the hub works. The hub's own pings have a position.
       let beats = try await own.frames { _ in false }.filter { $0 == .ping(.none) }
       #expect(beats.count == 1)
+      hub.server.queue.resume()
       withExtendedLifetime((hub, claim)) {}
       return true
     }
@@ -123,9 +123,9 @@ struct TakeoverTests {
       hub.server.queue.sync { hub.server.queue.suspend() }
       let hasFifth = Locked(false)
       let reading = Task {
-        _ = try await reader.frames { $0.isMessage(5) }
-        hasFifth.withLock { $0 = true }
-        _ = try await reader.frames { $0.isMessage(8) }
+        let first = try await reader.frames { $0.isMessage(5) }
+        hasFifth.withLock { $0 = first.last?.isMessage(5) == true }
+        return try await reader.frames { $0.isMessage(8) }
       }
       let end = ContinuousClock.now + .seconds(60)
       while !hasFifth.withLock({ $0 }), ContinuousClock.now < end {
@@ -134,7 +134,7 @@ struct TakeoverTests {
       }
       #expect(hasFifth.withLock { $0 })
       hub.server.queue.resume()
-      try await reading.value
+      #expect(try await reading.value.last?.isMessage(8) == true)
       withExtendedLifetime((hub, poster)) {}
       return true
     }

@@ -3,7 +3,8 @@ import Dispatch
 
 /// Bytes to and from the other end of a connection.
 ///
-/// Used on one serial queue, where its events are handled, except for `SocketChannel.beat(_:)`.
+/// Used on one serial queue, where its events are handled, except for `SocketChannel.beat(_:)`
+/// and `shutDown()`.
 protocol Channel: AnyObject, Sendable {
   /// Adds bytes to what is to be written.
   func send(_ bytes: [UInt8])
@@ -192,6 +193,9 @@ final class SocketChannel: Channel {
   }
 
   // MARK: Closing
+
+  /// Ends the connection for both ends, each of which handles that on its queue; on any queue.
+  func shutDown() { state.withLock { if !$0.isClosed { socket.shutDown() } } }
 
   func close() {
     state.withLock { state in

@@ -40,7 +40,7 @@ final class HubPulse: Sendable {
     }
     if channels.isEmpty { return }
     if isOver() {
-      for channel in channels { channel.close() }
+      for channel in channels { channel.shutDown() }
       return end()
     }
     var ping: [UInt8] = []

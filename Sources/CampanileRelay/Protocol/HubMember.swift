@@ -8,8 +8,6 @@ struct HubMember {
   var isNew = true
   /// The position of the member when it joined.
   var joinedAt = Position.none
-  /// The recoveries of the last generations that it was part of, oldest first.
-  var recoveries: [Recovery] = []
   var subscriptions: [SubjectPattern] = []
   var answers: [SubjectPattern] = []
   var outgoing = Outgoing(.standard)
@@ -87,11 +85,6 @@ struct HubMember {
 
   /// Whether something has been read of the member in the last half of a second.
   var isPresent: Bool { silentTicks < 5 }
-
-  /// The first recovery with the member that could have had a message of a position.
-  func recovery(of position: Position) -> Recovery? {
-    recoveries.first { $0.generation > position.generation }
-  }
 
   func hears(_ subject: String) -> Bool {
     subscriptions.contains { $0.matches(subject) }

@@ -10,47 +10,17 @@ extension HubState {
     }
   }
 
-  /// The position from which on a member may have messages that others lack, or lack messages of others.
+  /// The position from which on a member at a given position may have messages that others lack.
   ///
-  /// It may be before the member's position, if others have continued without it, or were part of
-  /// generations of which it knows nothing.
-  func lowest(for member: HubMember) -> Position {
-    let position = member.joinedAt
-    var lowest = min(position, recovery(of: position)?.since ?? position)
-    for other in recoveries.values where other.generation < position.generation {
-      guard let next = member.recoveries.first(where: { $0.generation >= other.generation }),
-        next.generation > other.generation, next.last.generation < other.generation,
-        hasMessages(of: other.generation)
-      else { continue }
-      lowest = min(lowest, other.since, next.last)
-    }
-    return lowest
+  /// It may be before the member's position, if others have continued without it.
+  func lowest(for position: Position) -> Position {
+    min(position, recovery(of: position)?.since ?? position)
   }
 
-  /// Whether somebody has been told of messages of a generation before.
-  private func hasMessages(of other: UInt64) -> Bool {
-    recoveries.values.contains { $0.last.generation == other }
-      || members.contains { $0.joinedAt.generation == other && $0.joinedAt.sequence > 0 }
-  }
-
-  /// Whether a member has received a message before it joined, or the report of its loss.
-  func covers(_ position: Position, _ member: HubMember) -> Bool {
-    let joinedAt = member.joinedAt
+  /// Whether a member that was at `joinedAt` has received a message, or the report of its loss.
+  func covers(_ position: Position, _ joinedAt: Position) -> Bool {
     guard position.generation < joinedAt.generation else { return position <= joinedAt }
-    let recoveries = [recovery(of: position), member.recovery(of: position)]
-    return position <= recoveries.compactMap { $0?.last }.min() ?? joinedAt
-  }
-
-  /// Whether an open member may have heard the answer to a message that nobody but a late one knows.
-  func isTooLate(_ position: Position) -> Bool {
-    if position == .none { return false }
-    return members.contains { member in
-      guard member.stage == .open, !member.isNew else { return false }
-      let recoveries = [
-        recovery(of: position), member.recovery(of: position) ?? recoveries[generation],
-      ]
-      return recoveries.allSatisfy { recovery in recovery.map { position <= $0.last } ?? false }
-    }
+    return position <= recovery(of: position)?.last ?? joinedAt
   }
 
   /// The generation in which a message was first sent, if that is known.

@@ -27,9 +27,7 @@ extension HubState {
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
     if !members[place].isNew {
-      // A member sends no more.
-      for recovery in hello.recoveries.suffix(8) where recovery.generation < generation {
-        members[place].recoveries.append(recovery)
+      for recovery in hello.recoveries where recovery.generation < generation {
         recoveries[recovery.generation] = recovery
       }
     }
@@ -67,7 +65,7 @@ extension HubState {
     let joined = members.indices.filter {
       members[$0].stage == .joining && !members[$0].isNew
     }
-    since = joined.map { lowest(for: members[$0]) }.min() ?? .none
+    since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -175,7 +173,7 @@ extension HubState {
         continue
       }
       guard message.sender != member.peer.id, hears(message.subject) else { continue }
-      if covers(message.position, member) {
+      if covers(message.position, member.joinedAt) {
         guard message.position.generation < member.joinedAt.generation, message.position > since,
           member.floor == .none
         else { continue }

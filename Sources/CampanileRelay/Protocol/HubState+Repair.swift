@@ -35,7 +35,7 @@ extension HubState {
       since = joinedAt
       recoveries[generation] = Recovery(generation: generation, since: since, last: joinedAt)
     }
-    let lowest = lowest(for: members[place])
+    let lowest = lowest(for: joinedAt)
     lastToken += 1
     ask(place, since: min(since, lowest), &actions)
     repair = Repair(connection: members[place].connection, asked: [members[place].connection])
@@ -149,7 +149,7 @@ extension HubState {
     guard let current = repair, let place = places[current.connection] else { return }
     let asked = current.asked.compactMap { places[$0] }
     guard asked.allSatisfy({ members[$0].collectToken == nil }) else { return }
-    let lowest = lowest(for: members[place])
+    let lowest = lowest(for: members[place].joinedAt)
     // The hub may have forgotten more meanwhile.
     if !current.asksOthers, hasForgotten(after: lowest, for: members[place]) {
       lastToken += 1
@@ -219,7 +219,12 @@ extension HubState {
       var position = positions[message.key]
       if position != nil, position == message.position { continue }
       if position == nil {
-        if message.number > known[message.sender] ?? 0, !isTooLate(message.position) {
+        let isLate =
+          message.position != .none
+          && recovery(of: message.position).map {
+            message.position <= $0.last
+          } ?? false
+        if message.number > known[message.sender] ?? 0, !isLate {
           position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
         } else {
           reportLate(message, from: place, &actions)

@@ -20,14 +20,11 @@ final class HubStateTests {
   }
 
   private func join(
-    _ id: Int, at position: Position = .none, subscriptions: [String] = [">"],
-    _ recoveries: Recovery...
+    _ id: Int, at position: Position = .none, subscriptions: [String] = [">"]
   ) -> [HubAction] {
     hub.connected(ConnectionID(rawValue: id))
     let id64 = MemberID(rawValue: UInt64(id))
-    var hello = MemberFrame.Hello(id64, at: position, subscriptions: subscriptions)
-    hello.recoveries = recoveries
-    return receive(id, .hello(hello))
+    return receive(id, .hello(MemberFrame.Hello(id64, at: position, subscriptions: subscriptions)))
   }
 
   private func send(_ id: Int, _ frame: HubFrame) -> HubAction {
@@ -602,41 +599,6 @@ final class HubStateTests {
     let sent = receive(2, .collectedAll(token: 1, floor: .none))
     #expect(
       sent.first == send(1, .sequenced(sender: 4, first: 1, count: 1, position: at(2, 1))))
-  }
-
-  // Broken by: HubState.lowest, if it does not look for generations that a member was not part of, and
-  // HubState.covers, if any recovery counts.
-  @Test("R4 R7 One that was alone in a generation is sent what others have heard in earlier ones")
-  func wasAlone() {
-    hub = HubState(generation: 5, busID: 7, own: 1, expected: [])
-    // The first was in generations 2 and 3, the second in 4, which nobody else was part of.
-    let second = Recovery(generation: 2, since: at(1, 3), last: at(1, 3))
-    let third = Recovery(generation: 3, since: at(2, 2), last: at(2, 2))
-    let fourth = Recovery(generation: 4, since: at(1, 3), last: at(1, 3))
-    _ = join(1, at: at(3, 4), second, third)
-    _ = receive(1, .collectedAll(token: 1, floor: .none))
-    _ = join(2, at: at(4, 6), fourth)
-    let missed = [Message(9, 1, at: at(2, 1)), Message(9, 2, at: at(3, 4))]
-    for message in missed { _ = receive(1, .collected(LogEntry(message: message))) }
-    _ = receive(1, .collectedAll(token: 2, floor: .none))
-    let sent = receive(2, .collectedAll(token: 2, floor: .none))
-    #expect(sent.prefix(2) == [send(2, .message(missed[0])), send(2, .message(missed[1]))])
-  }
-
-  // Broken by: HubState.isTooLate, if recoveries count that no open member was part of.
-  @Test("R4 A hub that was alone passes on what the others have heard in generations before")
-  func wasAloneAsHub() {
-    hub = HubState(generation: 4, busID: 7, own: 1, expected: [])
-    let second = Recovery(generation: 2, since: at(1, 3), last: at(1, 3))
-    let third = Recovery(generation: 3, since: at(2, 2), last: at(2, 2))
-    _ = join(1, at: at(1, 3))
-    _ = receive(1, .collectedAll(token: 1, floor: .none))
-    _ = join(2, at: at(3, 4), second, third)
-    var message = Message(9, 1, at: at(2, 1))
-    _ = receive(2, .collected(LogEntry(message: message)))
-    let sent = receive(2, .collectedAll(token: 2, floor: .none))
-    message.position = at(4, 1)
-    #expect(sent.first == send(1, .message(message)))
   }
 
   @Test func reportsWhatComesTooLate() {
