@@ -15,6 +15,16 @@ final class RawMember: Sendable {
     socket = try await Self.connected(to: folder, generation)
   }
 
+  /// One that has joined the hub of a generation, once there is one.
+  static func joined(
+    _ folder: BusFolder, generation: UInt64, _ hello: MemberFrame.Hello = .init(1)
+  ) async throws -> RawMember {
+    let member = try await RawMember(folder, generation: generation)
+    member.say(.hello(hello))
+    _ = try await member.frames { $0.isOpen }
+    return member
+  }
+
   private static func connected(
     to folder: BusFolder, _ generation: UInt64
   ) async throws -> UnixSocket {

@@ -3,8 +3,8 @@ import Dispatch
 
 /// Bytes to and from the other end of a connection.
 ///
-/// Used on one serial queue, where its events are handled, except for `SocketChannel.beat(_:)`
-/// and `shutDown()`.
+/// Used on one serial queue, where its events are handled. Only `SocketChannel.beat(_:)` and
+/// `SocketChannel.shutDown()` may be called on any.
 protocol Channel: AnyObject, Sendable {
   /// Adds bytes to what is to be written.
   func send(_ bytes: [UInt8])
@@ -134,7 +134,7 @@ final class SocketChannel: Channel {
 
   /// Writes what waits, and then some bytes if nothing waits any more; on any queue.
   ///
-  /// What has been written is told on the queue of the channel, as ever.
+  /// The queue of the channel learns later how much has been written.
   func beat(_ bytes: [UInt8]) {
     state.withLock { state in
       if state.isClosed { return }

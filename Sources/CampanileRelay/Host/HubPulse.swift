@@ -2,8 +2,8 @@ import Campanile
 
 /// Tells the members that their hub is alive while its queue is busy.
 ///
-/// It takes a hub time to put the logs of many members together. Members that hear nothing for so long would
-/// take it for stopped, and the next hub would begin with the same work again.
+/// It takes a hub time to put the logs of many members together. Members that hear nothing for so
+/// long would take it for stopped, and the next hub would begin with the same work again.
 final class HubPulse: Sendable {
   private struct State {
     var channels: [ConnectionID: SocketChannel] = [:]

@@ -171,8 +171,8 @@ struct MemberState {
 
   /// A connection to the hub of a generation has been made.
   ///
-  /// A member does not take over from a hub in its own process. That hub is busy, or was stopped together
-  /// with the member. The other members see whether it must be replaced.
+  /// A member does not take over from a hub in its own process. That hub is busy, or was stopped
+  /// together with the member. The other members see whether it must be replaced.
   mutating func connected(
     generation: UInt64, isOwnHub: Bool = false, _ actions: inout [MemberAction]
   ) {
