@@ -1,4 +1,5 @@
 // The example of the overview of the module of this name.
+import Campanile
 import CampanileFoundation
 import Foundation
 

@@ -1,10 +1,11 @@
 // The example of the article of this name.
 import Campanile
 import CampanileTesting
+import Testing
 
 nonisolated struct TrackChanged: MessageCenter.Message, Equatable { var title: String }
 
-func testTitles() async throws {
+@Test func titles() async throws {
   let center = MessageCenter()
   let titles = Recorder(observing: TrackChanged.self, in: center)
   center.post(TrackChanged(title: "Aria"))
