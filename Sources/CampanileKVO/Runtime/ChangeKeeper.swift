@@ -373,8 +373,7 @@ struct ChangeKeeper {
   ///
   /// The caller releases them.
   mutating func forgetKnown() -> Forgotten {
-    if isBusy { return (nil, nil) }
-    return (known.take(), isBehind ? nil : joined.take())
+    mayBeBusy ? (nil, nil) : (known.take(), joined.take())
   }
 
   /// Whether a change is in progress, or may be one whose beginning was not recorded.

@@ -91,4 +91,70 @@ struct NestedChangeScenarioTests {
     }
     #expect(told == 0)
   }
+  /// Runs a hook inside the change of one property.
+  @Observable final class Sum {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    @ObservationIgnored var hook: (() -> Void)?
+    var first = 0 {
+      didSet {
+        let run = hook
+        hook = nil
+        run?()
+      }
+    }
+    var second = 0
+    var both: Int { first + second }
+  }
+
+  @Test(
+    "K14 Distinct tells one that joins inside a change nothing twice", arguments: [false, true])
+  func joinedInside(isInitial: Bool) {
+    let sum = Sum()
+    var told: [Int] = []
+    var joined: ObservationToken?
+    let plain = sum.observe(\.both) { _, _ in }
+    sum.hook = {
+      joined = sum.observe(\.both, isInitial ? [.initial, .distinct] : .distinct) {
+        told.append($1.new)
+      }
+      sum.second = 2
+    }
+    sum.first = 1
+    #expect(told == (isInitial ? [1, 3] : [3]))
+    sum.second = 2
+    #expect(told.count == (isInitial ? 2 : 1))
+    withExtendedLifetime((plain, joined)) {}
+  }
+
+  final class Content: Equatable {
+    static func == (one: Content, other: Content) -> Bool { one === other }
+  }
+
+  @Observable final class Box {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    @ObservationIgnored var hook: (() -> Void)?
+    var content: Content? { didSet { hook?() } }
+    var spare: Content?
+    var usesSpare = false
+    var shown: Content? { usesSpare ? spare : content }
+  }
+
+  @Test("K16 The value that an observer joined at is not kept after its property left the path")
+  func joinedAtFormer() {
+    let box = Box()
+    var content: Content? = Content()
+    weak let weakContent = content
+    var joined: ObservationToken?
+    let plain = box.observe(\.shown) { _, _ in }
+    box.hook = {
+      box.hook = nil
+      joined = box.observe(\.shown, .distinct) { _, _ in }
+      box.usesSpare = true
+    }
+    box.content = content
+    content = nil
+    box.content = nil
+    #expect(weakContent == nil)
+    withExtendedLifetime((plain, joined)) {}
+  }
 }
