@@ -7,7 +7,8 @@ enum NATSSpeed {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard 3...4 ~= arguments.count, let count = Int(arguments[2]), count > 1 else {
-      print("usage: nats-speed URL MESSAGES [publish | numbered | receive | store | 'store once']")
+      let kinds = "publish | numbered | receive | store | 'store once' | prepared"
+      print("usage: nats-speed URL MESSAGES [\(kinds)]")
       exit(64)
     }
     let speed = Speed(url: arguments[1], count: count)
@@ -26,8 +27,16 @@ enum NATSSpeed {
       // As the relay does it: the server knows doubles.
       ("store once", speed.store, speed.storeWithIDs),
     ]
-    for (what, relay, libnats) in all where arguments.count == 3 || arguments[3] == what {
+    func isAsked(_ what: String) -> Bool { arguments.count == 3 || arguments[3] == what }
+    for (what, relay, libnats) in all where isAsked(what) {
       try await speed.compare(what, relay, libnats)
+    }
+    // What the server takes of a client that has nothing to do but to send.
+    if isAsked("prepared") {
+      print("")
+      print("| frames written before | with that header | without | ratio |")
+      print("|---|---|---|---|")
+      try await speed.compare("publish", speed.sendWithHeader, speed.sendPrepared)
     }
   }
 }

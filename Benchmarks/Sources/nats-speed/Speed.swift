@@ -15,13 +15,13 @@ struct Speed: Sendable {
   private static let rounds = 5
   private static let room = RelayBuffering.newest(bytes: 1 << 30)
 
-  /// Prints the rates of both, and the ratio of each round's pair in the median.
+  /// Prints the rates of both, and the median ratio of the rounds.
   func compare(
-    _ what: String, _ relay: () async throws -> Int64, _ libnats: () async throws -> Int64
+    _ what: String, _ first: () async throws -> Int64, _ second: () async throws -> Int64
   ) async throws {
     var pairs: [(Double, Double)] = []
     for round in 0...Self.rounds {
-      let pair = (rate(try await relay()), rate(try await libnats()))
+      let pair = (rate(try await first()), rate(try await second()))
       // The first round warms up.
       if round > 0 { pairs.append(pair) }
     }
@@ -61,6 +61,8 @@ struct Speed: Sendable {
   func publishWithHeader() -> Int64 { unsafe libnats_publish(url, count, Int32(payload.count), 1) }
   func storeByLibnats() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 0) }
   func storeWithIDs() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 1) }
+  func sendPrepared() -> Int64 { unsafe prepared_publish(url, count, Int32(payload.count), 0) }
+  func sendWithHeader() -> Int64 { unsafe prepared_publish(url, count, Int32(payload.count), 1) }
   func receiveByLibnats() -> Int64 { unsafe libnats_receive(url, count, Int32(payload.count)) }
 
   private func post(on relay: Relay, to subject: String) async throws -> Int64 {

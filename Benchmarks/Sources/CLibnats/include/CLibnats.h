@@ -12,3 +12,7 @@ int64_t libnats_receive(const char *url, long count, int size);
 // Stores messages in the stream that has "stored", without waiting for each, and waits for all; with
 // ids, by which the server knows doubles, or without.
 int64_t libnats_store(const char *url, long count, int size, int hasIDs);
+
+// Sends frames that were written before, of as many messages, to "speed", and waits until the server
+// has them: what the fastest client could do. With the header of a relay's messages, or without.
+int64_t prepared_publish(const char *url, long count, int size, int hasHeader);
