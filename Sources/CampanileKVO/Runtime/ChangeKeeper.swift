@@ -373,7 +373,8 @@ struct ChangeKeeper {
   ///
   /// The caller releases them.
   mutating func forgetKnown() -> Forgotten {
-    mayBeBusy ? (nil, nil) : (known.take(), joined.take())
+    if isBusy { return (nil, nil) }
+    return (known.take(), isBehind ? nil : joined.take())
   }
 
   /// Whether a change is in progress, or may be one whose beginning was not recorded.

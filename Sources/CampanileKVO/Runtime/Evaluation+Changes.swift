@@ -194,24 +194,8 @@ extension Evaluation {
     } else if isNested || plainDepth > 0 {
       state.goBack(to: began.last ?? (.max, .max))
     }
-    if isBehind && !isNested { catchUp() }
     withExtendedLifetime(forgotten) {}
     return next
-  }
-
-  /// Expects no unrecorded change any more, if none is in progress.
-  ///
-  /// The end of one does not arrive if its property has left the key path. On several threads, one may
-  /// have ended whose value has not been read.
-  private func catchUp() {
-    if request.isForAnyThread || !isQuiet { return }
-    var forgotten: ChangeKeeper.Forgotten?
-    keeper.withLock {
-      $0.isBehind = false
-      forgotten = $0.forgetKnown()
-      if !$0.isBusy { idle.store(true, ordering: .relaxed) }
-    }
-    withExtendedLifetime(forgotten) {}
   }
 }
 
