@@ -12,13 +12,23 @@ extension Evaluation {
     return isReading && (event.collector != nil || Scope.current == nil)
   }
 
-  /// Records that a change begins.
-  func begin(_ event: ObservedProperty.Event, over link: Link) {
+  /// Records that a change begins, and reads the old value if an observer wants it.
+  ///
+  /// - Returns: The prior call that is to be made, if any.
+  func begin(_ event: ObservedProperty.Event, over link: Link) -> PriorCall? {
+    var prior: PriorCall?
+    begin(event, over: link, &prior)
+    return prior
+  }
+
+  private func begin(
+    _ event: ObservedProperty.Event, over link: Link, _ prior: inout PriorCall?
+  ) {
     if state.isUnused && endIfUnused() || isIgnored(event, over: link) { return }
     if event.maker.isKnown && isDirect {
       // The values arrive with the end of the change.
       var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
-      if state.needsPrior && isAtHome { _ = readOld(&report) }
+      if state.needsPrior && isAtHome { _ = readOld(&report, &prior) }
       return
     }
     var beginning = ChangeKeeper.Beginning.known
@@ -31,7 +41,7 @@ extension Evaluation {
     guard beginning == .new ? state.needsOld : beginning == .newToAll, isAtHome else { return }
     let edit = beginning == .newToAll ? event.edit : nil
     var report = ChangeReport(edit: edit, changed: ChangedPaths(link.property.path))
-    let old = readOld(&report)
+    let old = readOld(&report, &prior)
     keeper.withLock {
       $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
     }
@@ -227,6 +237,14 @@ struct Strays {
 }
 
 extension Evaluation {
+  /// Begins a change in several evaluations.
+  ///
+  /// All have recorded it, and read the old value, before an observer of one of them makes another change.
+  static func begin(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
+    let priors = followers.map { ($0.link, $0.evaluation.begin(event, over: $0.link)) }
+    for (link, prior) in priors { prior?(link) }
+  }
+
   /// Ends a change in several evaluations.
   ///
   /// The observers of all of them are called in the order of their registration.

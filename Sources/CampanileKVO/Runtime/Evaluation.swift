@@ -111,12 +111,15 @@ class Evaluation {
 
   // MARK: Overridden for the types
 
+  /// Makes a prior call, unless the property has left the key path since its value was read.
+  typealias PriorCall = (_ link: Link) -> Void
+
   /// The box of the current value.
   ///
-  /// Also makes the prior call, if an observer asked for it.
-  ///
   /// It drops the edit of a report that does not begin with that value.
-  func readOld(_ report: inout ChangeReport) -> AnyObject? { nil }
+  ///
+  /// - Parameter prior: Receives the prior call, if an observer asked for it.
+  func readOld(_ report: inout ChangeReport, _ prior: inout PriorCall?) -> AnyObject? { nil }
   /// Reads the new value, and delivers the change.
   func deliver(_ report: ChangeReport) {}
   /// Reads the new value, and delivers a plain change.

@@ -70,12 +70,11 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   // MARK: Delivering
 
-  override func readOld(_ report: inout ChangeReport) -> AnyObject? {
+  override func readOld(_ report: inout ChangeReport, _ prior: inout PriorCall?) -> AnyObject? {
     guard !changes.isEmpty, let root = living else { return nil }
     let needsOld = state.needsOld
-    let needsPrior = state.needsPrior
+    let needsPrior = needsOld && state.needsPrior
     if needsPrior { beginPrior() }
-    defer { if needsPrior { endPrior() } }
     if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
     let value: Value =
       isDirect
@@ -90,7 +89,12 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
       let change = Change(
         .prior, report.edit?.edit.deed, old: value, new: value, hasOld: true, path: request.path,
         changed: report.changed)
-      Scope.withObservers { changes.post(change) }
+      // Who is added meanwhile receives the next change.
+      let newest = SourceRegistry.newestID
+      prior = { [self] link in
+        defer { endPrior() }
+        if !link.hasEnded { Scope.withObservers { changes.post(change, in: 0...newest) } }
+      }
     }
     return old
   }

@@ -270,7 +270,11 @@ final class ObservedProperty: Sendable {
   private func announce(_ event: Event) {
     let followers = currentFollowers
     Scope.withObservers {
-      for follower in followers { follower.evaluation.begin(event, over: follower.link) }
+      if followers.count == 1 {
+        followers[0].evaluation.begin(event, over: followers[0].link)?(followers[0].link)
+      } else {
+        Evaluation.begin(event, over: followers)
+      }
     }
   }
 

@@ -41,7 +41,7 @@ struct EditBookkeepingTests {
         root: Radio())
     }
 
-    override func readOld(_ report: inout ChangeReport) -> AnyObject? {
+    override func readOld(_ report: inout ChangeReport, _ prior: inout PriorCall?) -> AnyObject? {
       events.append(ObservedProperty.Event(maker: .current, edit: report.edit))
       return nil
     }

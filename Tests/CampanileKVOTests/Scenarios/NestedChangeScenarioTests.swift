@@ -91,4 +91,114 @@ struct NestedChangeScenarioTests {
     }
     #expect(told == 0)
   }
+  @Observable final class Track {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    var title = 0
+    var artist: Artist?
+    var notes: [Int] = []
+    var picked: [Int] { artist?.track?.notes ?? notes }
+    var both: Int { title + (artist?.name ?? 0) }
+    var again: Int { both + title }
+  }
+  final class Artist: Observable {
+    @Observed var name = 0
+    @Observed var track: Track?
+  }
+
+  @Test("K14 Distinct tells what the prior call of another path has set", arguments: 0..<16)
+  func setInPriorOfAnotherPath(kind: Int) {
+    let root = Track()
+    let (zero, one) = (Artist(), Artist())
+    let copy = kind & 1 == 1 ? root.observe(\.picked) { _, _ in } : nil
+    root.artist = one
+    one.name = 1
+    var told: [Int] = []
+    var isFirst = true
+    let outer = root.observe(\.again, [.old, .prior]) { root, change in
+      guard change.phase == .prior, isFirst else { return }
+      isFirst = false
+      root.artist = zero
+    }
+    let once = kind & 2 == 2 ? root.observe(\.again, [.old, .distinct, .once]) { _, _ in } : nil
+    let token = root.observe(
+      \.both, [kind & 4 == 4 ? .old : [], kind & 8 == 8 ? .prior : [], .distinct]
+    ) {
+      if $1.phase == .changed { told.append($1.new) }
+    }
+    root.artist = nil
+    #expect(told == [0])
+    withExtendedLifetime((copy, outer, once, token)) {}
+  }
+  @Test("The old value of a transaction is the one before it, whatever a prior call sets")
+  func oldInTransaction() {
+    let root = Track()
+    root.artist = Artist()
+    var isFirst = true
+    var olds: [Int?] = []
+    let prior = root.observe(\.again, [.old, .prior]) { root, change in
+      guard change.phase == .prior, isFirst else { return }
+      isFirst = false
+      root.artist?.name = 1
+    }
+    let token = root.observe(\.both, .old) { olds.append($1.old) }
+    KVOTransaction.perform { root.title = 10 }
+    #expect(olds == [0])
+    withExtendedLifetime((prior, token)) {}
+  }
+
+  @Test("An observer that joins another path in a prior call is told the next change")
+  func joinedInPriorOfAnotherPath() {
+    let root = Track()
+    var phases: [KVOChange<Int>.Phase] = []
+    var late: ObservationToken?
+    let prior = root.observe(\.again, [.old, .prior]) { root, change in
+      guard change.phase == .prior, late == nil else { return }
+      late = root.observe(\.title, [.old, .prior]) { phases.append($1.phase) }
+    }
+    let token = root.observe(\.title, .old) { _, _ in }
+    root.title = 1
+    #expect(phases.isEmpty)
+    root.title = 2
+    #expect(phases == [.prior, .changed])
+    withExtendedLifetime((prior, late, token)) {}
+  }
+
+  @Observable final class Hand {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    @ObservationIgnored private var stored = 0
+    var level: Int {
+      _$observationRegistrar.access(self, keyPath: \.level)
+      return stored
+    }
+    var other = 0
+    var one: Int { other + level }
+    var two: Int { level * (other + 1) }
+
+    func set(_ value: Int) {
+      _$observationRegistrar.willChange(self, keyPath: \.level)
+      stored = value
+      _$observationRegistrar.didChange(self, keyPath: \.level)
+    }
+
+    func announceOther() {
+      _$observationRegistrar.willChange(self, keyPath: \.other)
+      _$observationRegistrar.didChange(self, keyPath: \.other)
+    }
+  }
+
+  @Test("K14 Distinct tells what the prior call of another path announces by hand")
+  func announcedInPriorOfAnotherPath() {
+    let hand = Hand()
+    var told: [Int] = []
+    var isFirst = true
+    let prior = hand.observe(\.one, [.old, .prior]) { hand, change in
+      guard change.phase == .prior, isFirst else { return }
+      isFirst = false
+      hand.set(1)
+    }
+    let token = hand.observe(\.two, .distinct) { told.append($1.new) }
+    hand.announceOther()
+    #expect(told == [1])
+    withExtendedLifetime((prior, token)) {}
+  }
 }
