@@ -348,6 +348,14 @@ struct ChangeKeeper {
     knownBefore = 0
   }
 
+  /// Stores the value that is being delivered in the place of one that has been delivered.
+  ///
+  /// - Parameter told: The box of the value. On return, the previous value, which the caller
+  ///   releases.
+  mutating func replaceTold(_ told: inout AnyObject?) {
+    if known != nil && knownBefore == 0 { swap(&known, &told) }
+  }
+
   /// Records the value that an observer joins at, if a change may be in progress.
   ///
   /// - Parameters:

@@ -38,7 +38,8 @@ extension Evaluation {
   ///   delivered.
   func known(after count: UInt) -> (value: AnyObject, before: UInt)? {
     if count == state.count { return told.map { ($0, 0) } }
-    guard let entry = compared.first(where: { $0.count == count &+ 1 }) ?? compared.last else {
+    // Changes in between have not been read, and so nobody has received them.
+    guard let entry = compared.first(where: { $0.count > count }) ?? compared.last else {
       return nil
     }
     return entry.known.map { ($0, entry.before) }
@@ -71,6 +72,14 @@ extension Evaluation {
   /// Only for an observer that has received no change.
   func joined(by seat: ObserverSeat) -> AnyObject? {
     keeper.withLock { $0.joined(by: ObjectIdentifier(seat)) }
+  }
+
+  /// Records that an observer knows the value of the change already.
+  ///
+  /// A different value, which has been delivered to others alone, is not what observers know any more.
+  func replaceTold() {
+    var told = told
+    if told != nil { keeper.withLock { $0.replaceTold(&told) } }
   }
 
   /// Records that an observer that compares values receives the change.

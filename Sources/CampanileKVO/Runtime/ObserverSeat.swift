@@ -240,6 +240,7 @@ final class ObserverSeat {
         if let known = isFirst ? joined : known?.value {
           if areEqual(known, OldValue(change.new)) {
             if isFirst { mark.store(told, ordering: .relaxed) }
+            evaluation.replaceTold()
             return nil
           }
           // If changes overlap, the value when this one began may be the new value already.

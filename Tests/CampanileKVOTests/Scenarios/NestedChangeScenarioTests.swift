@@ -129,6 +129,50 @@ struct NestedChangeScenarioTests {
     #expect(told == [0])
     withExtendedLifetime((copy, outer, once, token)) {}
   }
+  @Test("K14 Distinct compares with what the observer knows, not with what another one was told")
+  func toldToAnother() {
+    let root = Track()
+    var told: [Int] = []
+    var calls = 0
+    let tokens = [
+      root.observe(\.both, [.distinct, .once]) { root, _ in root.title = 0 },
+      root.observe(\.both) { root, _ in
+        calls += 1
+        if calls == 2 { root.title = 1 }
+      },
+      root.observe(\.both, .distinct) { told.append($1.new) },
+    ]
+    root.title = 1
+    #expect(root.both == 1)
+    #expect(told == [1])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K14 Distinct tells a change that is read only after the changes inside it")
+  func readAfterNested() {
+    let root = Track()
+    let artist = Artist()
+    var told: [Int] = []
+    let tokens = [
+      root.observe(\.title, [.distinct, .once]) { root, _ in
+        KVOTransaction.perform { root.artist = artist }
+      },
+      root.observe(\.both, [.distinct, .once]) { root, _ in
+        KVOTransaction.perform {
+          root.artist = artist
+          root.notes = [0]
+        }
+      },
+      root.observe(\.both, .distinct) { told.append($1.new) },
+      root.observe(\.notes) { _, _ in },
+    ]
+    // A change that nobody is told.
+    root.title += 0
+    root.title = 1
+    #expect(told == [1])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("The old value of a transaction is the one before it, whatever a prior call sets")
   func oldInTransaction() {
     let root = Track()
