@@ -257,6 +257,9 @@ struct ChangeKeeper {
     return replaced
   }
 
+  /// Whether a report of a transaction is deferred.
+  func isDeferred(for transaction: ObjectIdentifier) -> Bool { place(of: transaction) != nil }
+
   private func place(of transaction: ObjectIdentifier) -> Int? {
     deferred.firstIndex { $0.transaction == transaction }
   }

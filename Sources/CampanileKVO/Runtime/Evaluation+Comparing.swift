@@ -16,6 +16,12 @@ extension Evaluation {
     }
   }
 
+  /// Whether the current transaction has made a change, and so its prior call.
+  var isDeferred: Bool {
+    guard let transaction = Scope.current?.transaction else { return false }
+    return keeper.withLock { $0.isDeferred(for: ObjectIdentifier(transaction)) }
+  }
+
   /// Whether a change has been delivered since this thread has read the value of its prior call.
   var isPriorStale: Bool {
     let thread = SourceRegistry.currentThread
@@ -38,17 +44,18 @@ extension Evaluation {
   ///   delivered.
   func known(after count: UInt) -> (value: AnyObject, before: UInt)? {
     if count == state.count { return told.map { ($0, 0) } }
-    // Changes in between have not been read, and so nobody has received them.
-    guard let entry = compared.first(where: { $0.count > count }) ?? compared.last else {
-      return nil
-    }
+    // Nobody has received the changes in between if none of them was read. If one was, the observer was
+    // paused.
+    let next = compared.first { $0.count > count && $0.since <= count }
+    guard let entry = next ?? compared.last else { return nil }
     return entry.known.map { ($0, entry.before) }
   }
 
   /// Records the next delivered value, and the value known before, which the change `before` has
   /// read.
   func compare(_ new: AnyObject, with known: AnyObject?, before: UInt) {
-    compared.append((state.count, depth, known, before))
+    compared.append((comparedCount, state.count, depth, known, before))
+    comparedCount = state.count
     told = new
   }
 

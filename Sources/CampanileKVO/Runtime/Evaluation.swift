@@ -74,10 +74,14 @@ class Evaluation {
   let priors = Locked<[(thread: UInt, mark: UInt)]>([])
   /// The box of the value known before each change that is being delivered, the innermost last.
   ///
-  /// The last number is that of the change that has read the value, or 0 if it had been delivered.
+  /// The first number is the count of the change that was read before it. The last number is that of the change that has read the value, or 0 if it had been delivered.
   ///
   /// Used if values are compared, by the delivering thread.
-  var compared: [(count: UInt, depth: Int, known: AnyObject?, before: UInt)] = []
+  var compared: [(since: UInt, count: UInt, depth: Int, known: AnyObject?, before: UInt)] = []
+  /// The count of the change whose value was read last.
+  ///
+  /// Used if values are compared, by the delivering thread.
+  var comparedCount: UInt = 0
   /// The box of the value delivered last, while changes are being delivered.
   ///
   /// Used if values are compared, by the delivering thread.

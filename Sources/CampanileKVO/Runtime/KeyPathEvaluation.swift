@@ -93,7 +93,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
       let newest = SourceRegistry.newestID
       prior = { [self] link in
         defer { endPrior() }
-        if !link.hasEnded { Scope.withObservers { changes.post(change, in: 0...newest) } }
+        if link.hasEnded || isDeferred { return }
+        Scope.withObservers { changes.post(change, in: 0...newest) }
       }
     }
     return old

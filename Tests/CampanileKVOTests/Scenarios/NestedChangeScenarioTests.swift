@@ -173,6 +173,47 @@ struct NestedChangeScenarioTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("K14 Distinct tells one that was paused what differs from the value before the change")
+  func resumedInNested() {
+    let root = Track()
+    var told: [Int] = []
+    var paused: ObservationToken?
+    paused = root.observe(\.title, .distinct) { told.append($1.new) }
+    let tokens = [
+      root.observe(\.title, .distinct) { _, _ in },
+      root.observe(\.title) { root, change in
+        guard change.new == 3 else { return }
+        paused?.resume()
+        root.title = 2
+      },
+    ]
+    root.title = 1
+    paused?.pause()
+    root.title = 2
+    root.title = 3
+    #expect(told == [1, 2])
+    withExtendedLifetime((paused, tokens)) {}
+  }
+
+  @Test("A transaction makes one prior call, whatever the prior call of another path sets")
+  func onePriorInTransaction() {
+    let root = Track()
+    root.artist = Artist()
+    var isFirst = true
+    var priors = 0
+    let tokens = [
+      root.observe(\.again, [.old, .prior]) { root, change in
+        guard change.phase == .prior, isFirst else { return }
+        isFirst = false
+        root.artist?.name = 1
+      },
+      root.observe(\.both, .prior) { if $1.phase == .prior { priors += 1 } },
+    ]
+    KVOTransaction.perform { root.title = 10 }
+    #expect(priors == 1)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("The old value of a transaction is the one before it, whatever a prior call sets")
   func oldInTransaction() {
     let root = Track()
