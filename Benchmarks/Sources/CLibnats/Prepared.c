@@ -1,3 +1,4 @@
+// A program that does nothing but to send: what the server takes at the most.
 #include "CLibnats.h"
 
 #include <netdb.h>

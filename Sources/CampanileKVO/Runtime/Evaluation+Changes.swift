@@ -16,20 +16,13 @@ extension Evaluation {
   ///
   /// - Returns: The prior call that is to be made, if any.
   func begin(_ event: ObservedProperty.Event, over link: Link) -> PriorCall? {
+    if state.isUnused && endIfUnused() || isIgnored(event, over: link) { return nil }
     var prior: PriorCall?
-    begin(event, over: link, &prior)
-    return prior
-  }
-
-  private func begin(
-    _ event: ObservedProperty.Event, over link: Link, _ prior: inout PriorCall?
-  ) {
-    if state.isUnused && endIfUnused() || isIgnored(event, over: link) { return }
     if event.maker.isKnown && isDirect {
       // The values arrive with the end of the change.
       var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
       if state.needsPrior && isAtHome { _ = readOld(&report, &prior) }
-      return
+      return prior
     }
     var beginning = ChangeKeeper.Beginning.known
     keeper.withLock {
@@ -38,13 +31,14 @@ extension Evaluation {
         event, link, on: SourceRegistry.currentThread,
         in: Scope.current?.transaction.map { ObjectIdentifier($0) })
     }
-    guard beginning == .new ? state.needsOld : beginning == .newToAll, isAtHome else { return }
+    guard beginning == .new ? state.needsOld : beginning == .newToAll, isAtHome else { return nil }
     let edit = beginning == .newToAll ? event.edit : nil
     var report = ChangeReport(edit: edit, changed: ChangedPaths(link.property.path))
     let old = readOld(&report, &prior)
     keeper.withLock {
       $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
     }
+    return prior
   }
 
   /// Records that a change has ended, and delivers it unless another thread does.
@@ -239,7 +233,8 @@ struct Strays {
 extension Evaluation {
   /// Begins a change in several evaluations.
   ///
-  /// All have recorded it, and read the old value, before an observer of one of them makes another change.
+  /// All have recorded it, and read the old value, before an observer of one of them makes another
+  /// change in its prior call.
   static func begin(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
     let priors = followers.map { ($0.link, $0.evaluation.begin(event, over: $0.link)) }
     for (link, prior) in priors { prior?(link) }

@@ -74,7 +74,8 @@ class Evaluation {
   let priors = Locked<[(thread: UInt, mark: UInt)]>([])
   /// The box of the value known before each change that is being delivered, the innermost last.
   ///
-  /// The first number is the count of the change that was read before it. The last number is that of the change that has read the value, or 0 if it had been delivered.
+  /// The first number is the count of the change that was read before it. The last number is that of
+  /// the change that has read the value, or 0 if it had been delivered.
   ///
   /// Used if values are compared, by the delivering thread.
   var compared: [(since: UInt, count: UInt, depth: Int, known: AnyObject?, before: UInt)] = []

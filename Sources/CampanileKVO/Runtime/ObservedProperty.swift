@@ -271,7 +271,8 @@ final class ObservedProperty: Sendable {
     let followers = currentFollowers
     Scope.withObservers {
       if followers.count == 1 {
-        followers[0].evaluation.begin(event, over: followers[0].link)?(followers[0].link)
+        let link = followers[0].link
+        followers[0].evaluation.begin(event, over: link)?(link)
       } else {
         Evaluation.begin(event, over: followers)
       }

@@ -91,6 +91,9 @@ struct NestedChangeScenarioTests {
     }
     #expect(told == 0)
   }
+
+  // MARK: Several key paths
+
   @Observable final class Track {
     @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
     var title = 0
@@ -100,6 +103,7 @@ struct NestedChangeScenarioTests {
     var both: Int { title + (artist?.name ?? 0) }
     var again: Int { both + title }
   }
+
   final class Artist: Observable {
     @Observed var name = 0
     @Observed var track: Track?
@@ -129,6 +133,7 @@ struct NestedChangeScenarioTests {
     #expect(told == [0])
     withExtendedLifetime((copy, outer, once, token)) {}
   }
+
   @Test("K14 Distinct compares with what the observer knows, not with what another one was told")
   func toldToAnother() {
     let root = Track()
