@@ -54,7 +54,7 @@ private final class ClosingHub: Sendable {
 @Suite("Folders of a bus", .timeLimit(.long))
 struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
-  private func trouble(_ path: String, bus: String = "test") async throws -> String {
+  func trouble(_ path: String, bus: String = "test") async throws -> String {
     let relay = Relay(.host(bus, in: path))
     let states = Recorder<RelayState>(timeout: .seconds(600))
     let token = relay.state.observe(.initial) { states.record($0.new) }
@@ -67,6 +67,42 @@ struct FolderTests {
   private func make(_ folder: URL, mode: Int = 0o700) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
+  }
+
+  @Test(
+    "A folder in one that others can write to is refused, unless that one has the sticky bit",
+    arguments: [0o777, 0o770, 0o720])
+  func replaceable(mode: Int) async throws {
+    try await withFolder { folder in
+      try make(folder.appending(path: "own"))
+      try make(folder, mode: mode)
+      // Not only the folder just outside: another one further out can be replaced, too.
+      for inner in ["own", "own/inner/own"] {
+        #expect(
+          try await trouble(folder.appending(path: inner).path)
+            == "Others can replace what is in the folder \(folder.path), whose mode is "
+            + "\(String(mode, radix: 8)): take away their right to write, or set the sticky bit.")
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "own/test").path))
+      try make(folder, mode: 0o1000 | mode)
+      try BusFolder(bus: "test", in: folder.appending(path: "own").path).prepare()
+    }
+  }
+
+  @Test(
+    "The runtime folder of another user is not used",
+    .enabled("Only root can give it away") {
+      geteuid() == 0
+    })
+  func foreignRuntimeFolder() async throws {
+    try await withFolder { folder in
+      try make(folder)
+      #expect(
+        BusFolder.standard(runtime: folder.path, temporary: "/t/") == folder.path + "/campanile")
+      try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: folder.path)
+      #expect(BusFolder.standard(runtime: folder.path, temporary: "/t/") == "/t/campanile-0")
+      #expect(BusFolder.standard(runtime: folder.path, temporary: nil) == "/tmp/campanile-0")
+    }
   }
 
   @Test("A folder that others can reach into is refused, and so is one in its place")

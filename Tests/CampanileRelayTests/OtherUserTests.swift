@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import CampanileRelay
+
 /// Processes of a user whose bus it is not.
 @Suite(
   "Processes of another user", .serialized, .onOwnThread, .timeLimit(.long),
@@ -49,6 +51,22 @@ struct OtherUserTests {
         ])
       #expect(try members[1].events().allSatisfy { !$0.contains(" refused ") })
       #expect(try members[1].report().heard == ["m0": .all(10)])
+    }
+  }
+
+  @Test("A member says nothing to a hub of another user, and tells whose socket it found")
+  func falseHub() async throws {
+    try await withFolder { folder in
+      let bus = BusFolder(bus: "test", in: folder.path)
+      try bus.prepare()
+      let claim = try bus.claim(1)
+      let hub = try OtherUser.listen(at: bus.socketPath(1))
+      #expect(
+        try await FolderTests().trouble(folder.path)
+          == "The socket in the folder \(bus.path) belongs to the user \(OtherUser.user), not to 0."
+      )
+      #expect(try hub.hear() == "closed")
+      withExtendedLifetime(claim) {}
     }
   }
 }
@@ -105,6 +123,23 @@ private enum OtherUser {
       """
     let command = ["/usr/bin/perl", "-MSocket", "-e", script, socket.path]
     return try MemberProcess(self.command(command), "perl").hear()
+  }
+
+  /// A process of the other user's that listens in a folder of root's, as if it had replaced the folder.
+  ///
+  /// For each connection it says whether it hears something. The system keeps the user who listens.
+  static func listen(at socket: String) throws -> MemberProcess {
+    let script = """
+      $| = 1;
+      socket(L, AF_UNIX, SOCK_STREAM, 0) && bind(L, sockaddr_un($ARGV[0])) || die $!;
+      $) = "\(user) \(user)"; $> = \(user); $> == \(user) || die $!;
+      listen(L, 5) || die $!;
+      print "listening\\n";
+      while (accept(C, L)) { print sysread(C, $byte, 1) ? "heard\\n" : "closed\\n"; close(C) }
+      """
+    let process = try MemberProcess(["/usr/bin/perl", "-MSocket", "-e", script, socket], "perl")
+    #expect(try process.hear() == "listening")
+    return process
   }
 
   static func open(_ path: URL, _ mode: Int) throws {

@@ -179,6 +179,15 @@ final class MemberLink: RelayLink {
         return try become(known + 1, folder.claim(known + 1), in: folder)
       }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
+        // The folder was checked by its path, which may have led elsewhere since. The hello names the
+        // member and what it hears, so another user's process must not receive it.
+        let user = socket.peerUser()
+        guard user == geteuid() else {
+          throw SystemError(
+            sentence: "The socket in the folder \(folder.path) belongs to "
+              + (user.map { "the user \($0)" } ?? "a user who is not known")
+              + ", not to \(geteuid()).")
+        }
         let number = newConnection()
         let channel = SocketChannel(socket, on: queue) { [weak self] in
           self?.handle($0, of: number)

@@ -69,10 +69,20 @@ struct BusFolder: Sendable {
   }()
 
   private static var standard: String {
-    if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
-      return runtime + "/campanile"
+    standard(runtime: environment("XDG_RUNTIME_DIR"), temporary: environment("TMPDIR"))
+  }
+
+  /// The user's folder of buses, by the values of `XDG_RUNTIME_DIR` and `TMPDIR`.
+  ///
+  /// `sudo -E` leaves the variable of the user who called it. A folder that root made there would shut
+  /// that user out, so a runtime folder of another user is not used.
+  static func standard(runtime: String?, temporary: String?) -> String {
+    if let runtime, runtime.hasPrefix("/") {
+      var status = stat()
+      let isThere = unsafe stat(runtime, &status) == 0
+      if !isThere || status.st_uid == geteuid() { return runtime + "/campanile" }
     }
-    return withoutSlash(environment("TMPDIR") ?? "/tmp") + "/campanile-\(geteuid())"
+    return withoutSlash(temporary ?? "/tmp") + "/campanile-\(geteuid())"
   }
 
   private static func withoutSlash(_ path: String) -> String {
@@ -93,12 +103,32 @@ struct BusFolder: Sendable {
     try UnixSocket.check(Self.lastSocket(in: path))
     guard let slash = path.lastIndex(of: "/") else { return }
     let outer = String(path[..<slash])
+    try checkFoldersAround(outer)
     for folder in [outer, path] {
       if unsafe mkdir(folder, 0o700) != 0 && errno != EEXIST {
         throw SystemError("The folder \(folder) of the bus cannot be made")
       }
       // Before anything is made in it.
       try check(folder)
+    }
+  }
+
+  /// Checks that nobody else can put another folder in the place of this one, or of one around it.
+  ///
+  /// Whoever may write to a folder may rename what is in it, unless the folder has the sticky bit.
+  private func checkFoldersAround(_ folder: String) throws(SystemError) {
+    var folder = Self.resolved(folder)
+    while let slash = folder.lastIndex(of: "/"), folder != "/" {
+      folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
+      var status = stat()
+      // A folder that is missing, or cannot be looked at, is reported when the bus's is made in it.
+      guard unsafe stat(folder, &status) == 0 else { continue }
+      if status.st_mode & 0o022 != 0 && status.st_mode & S_ISVTX == 0 {
+        throw SystemError(
+          sentence: "Others can replace what is in the folder \(folder), whose mode is "
+            + "\(String(status.st_mode & 0o777, radix: 8)): take away their right to write, or set "
+            + "the sticky bit.")
+      }
     }
   }
 
