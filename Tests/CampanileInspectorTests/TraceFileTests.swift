@@ -107,6 +107,35 @@ struct TraceFileTests {
     #expect(names.map(\.tid) == file.slices("post Rang").map(\.tid))
   }
 
+  @Test("Calls in tasks that overlap have tracks of their own, also when an earlier call has ended")
+  func overlappingCalls() async throws {
+    let center = MessageCenter()
+    let gate = AsyncGate()
+    let tokens = (0..<2).map { index in
+      center.messages(of: Rang.self).observeAsync { message in
+        if index == 0 && message.number == 2 { await gate.pass() }
+      }
+    }
+    let trace = Trace(of: center, callers: false)
+    try await center.postAndWait(Rang(number: 1))
+    let second = Task { try await center.postAndWait(Rang(number: 2)) }
+    try await gate.reached()
+    let third = Task { try await center.postAndWait(Rang(number: 3)) }
+    while trace.posts.last?.calls.last?.took == nil { await Task.yield() }
+    gate.open()
+    try await second.value
+    try await third.value
+    let file = try File(trace)
+    let calls = file.slices("TraceFileTests")
+    #expect(calls.count == 6)
+    for (index, one) in calls.enumerated() {
+      for other in calls[(index + 1)...] where one.tid == other.tid {
+        #expect(one.end <= other.ts + 0.001 || other.end <= one.ts + 0.001)
+      }
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("An arrow goes from a post to each of its calls elsewhere, also to those in tasks")
   func arrows() async throws {
     let (center, queue) = (MessageCenter(), TestQueue())

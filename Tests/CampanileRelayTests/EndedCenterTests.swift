@@ -33,6 +33,23 @@ struct EndedCenterTests {
     withExtendedLifetime((one, two, token, center)) {}
   }
 
+  private struct Shell { unowned let center: MessageCenter }
+
+  @Test("K16 Few of the centers that have ended are kept, although no address is used again")
+  func ownAddresses() {
+    let relay = Relay(.loopback("\(UInt64.random(in: 0 ... .max))"))
+    // What is named unowned keeps its address.
+    var shells: [Shell] = []
+    for _ in 0..<1_000 {
+      let center = MessageCenter()
+      relay.carry(Tick.self, in: center)
+      shells.append(Shell(center: center))
+    }
+    let count = relay.core.carried.state.withLock { $0.ways.count }
+    #expect(count <= 64)
+    withExtendedLifetime(shells) {}
+  }
+
   // Broken by: CarriedTypes.add, if it does not sweep.
   @Test(
     "Of centers that have ended a relay keeps few, though nothing arrives",

@@ -89,6 +89,18 @@ struct FolderTests {
     }
   }
 
+  @Test("A generation whose files were taken away is not claimed")
+  func earlierGeneration() async throws {
+    try await withFolder { folder in
+      let bus = BusFolder(bus: "b", in: folder.path)
+      try bus.prepare()
+      let later = try bus.claim(5)
+      #expect(later != nil)
+      #expect(try bus.claim(3) == nil)
+      withExtendedLifetime(later) {}
+    }
+  }
+
   @Test(
     "The runtime folder of another user is not used",
     .enabled("Only root can give it away") {

@@ -46,6 +46,31 @@ struct GivenUpRequestTests {
     relay.cancel()
   }
 
+  @Test("K16 Requests that were given up leave nothing")
+  func givenUpRequests() async {
+    await #expect(processExitsWith: .success) {
+      // Nobody is reached: the requests wait at the link, until they are taken back.
+      let relay = Relay(.host("given up", in: "/dev/null"))
+      func rounds(_ count: Int) async {
+        for _ in 0..<count {
+          await withTaskGroup { group in
+            for _ in 0..<500 {
+              group.addTask {
+                _ = try? await relay.request(raw: [1], to: "q", within: .milliseconds(30))
+              }
+            }
+          }
+        }
+      }
+      await rounds(10)
+      let before = liveBytes
+      await rounds(120)
+      #expect(before > 0)
+      #expect(liveBytes - before < 1_000 * 1_024, "\(liveBytes - before)")
+      relay.cancel()
+    }
+  }
+
   // Broken by: RelayCore.flush, if it does not tell the link.
   @Test("The link is told of a flush that is canceled")
   func givenUpFlush() async throws {

@@ -35,6 +35,21 @@ struct RoutesTests {
     }
   }
 
+  @Test("K16 Few of many names that arrive are kept")
+  func manyNames() async {
+    await #expect(processExitsWith: .success) {
+      let routes = Routes()
+      func names(_ range: Range<Int>) {
+        for n in range { _ = routes.find("device.\(n).level", of: 1) }
+      }
+      names(0..<20_000)
+      let before = liveBytes
+      names(20_000..<60_000)
+      #expect(before > 0)
+      #expect(liveBytes - before < 1_000_000, "\(liveBytes - before)")
+    }
+  }
+
   // Broken by: Routes.add, Routes.remove and Routes.setPeers, if any of them doesn't count itself.
   @Test("What was found for the message before is found anew after each change")
   func changes() throws {

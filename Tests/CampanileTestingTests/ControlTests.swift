@@ -141,6 +141,21 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("A task that is made on the place does not run there, also while the place runs")
+  func taskOnPlace() {
+    let inside = Recorder<Bool>()
+    let manual = manual
+    manual.run {
+      let done = DispatchSemaphore(value: 0)
+      Task {
+        inside.record(manual.isCurrent)
+        done.signal()
+      }
+      done.wait()
+    }
+    #expect(inside.values == [false])
+  }
+
   // Broken by: ManualDelivery.putBack, if it puts a job behind the others; Turn.waitingCount.
   @Test("An action comes after the deliveries that waited before it, and waits like one")
   func action() {

@@ -359,4 +359,28 @@ struct RecorderTests {
     }
     #expect(recorder.entries.map(\.order) == recorder.entries.map(\.order).sorted())
   }
+
+  private final class SlowPlace: DeliveryTarget {
+    let mailbox = Mailbox()
+    let gate = Gate()
+    func enqueue(_ job: DeliveryJob) {}
+    var isCurrent: Bool {
+      gate.pass()
+      return false
+    }
+  }
+
+  @Test("A value counts when it can be taken, and not before")
+  func countsWhenTaken() async throws {
+    let (recorder, place) = (Recorder<Int>(), SlowPlace())
+    recorder.recognize(.target(place))
+    let wait = onThread { recorder.record(1) }
+    try await place.gate.reached()
+    await #expect(throws: ExpectationFailure.self) {
+      try await recorder.next(1, within: .milliseconds(50))
+    }
+    place.gate.open()
+    wait()
+    #expect(try await recorder.next(1) == [1])
+  }
 }

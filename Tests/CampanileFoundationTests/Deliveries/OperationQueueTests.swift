@@ -40,6 +40,18 @@ struct OperationQueueTests {
     }
   }
 
+  @Test("A post with a high priority becomes an operation of high priority")
+  func highPriority() async {
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let token = center.observe(Rung.self, on: .operationQueue(queue)) { _ in }
+    await Task(priority: .high) { [center] in center.post(Rung(number: 1)) }.value
+    #expect(queue.operations.map(\.queuePriority) == [.high])
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K10 the poster does not wait, and a burst is one operation")
   func burst() {
     let queue = makeQueue()

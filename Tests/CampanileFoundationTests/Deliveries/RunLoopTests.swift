@@ -291,6 +291,27 @@ struct RunLoopTests {
     #expect(heard.values == [0, 1])
   }
 
+  @Test("What is delivered in several modes is delivered in each of them")
+  func severalModes() {
+    let mode = RunLoop.Mode("CampanileTests")
+    for run in [RunLoop.Mode.default, mode] {
+      TestSupport.onThread { [center, heard] in
+        let delivery = Delivery.runLoop(.current, modes: [.default, mode])
+        let token = center.observe(Rung.self, on: delivery.ordered) { [heard] rung in
+          heard.record(rung.number)
+        }
+        let before = heard.count
+        center.post(Rung(number: 1))
+        let end = Date(timeIntervalSinceNow: 2)
+        while heard.count == before, Date() < end {
+          _ = RunLoop.current.run(mode: run, before: Date())
+        }
+        withExtendedLifetime(token) {}
+      }()
+    }
+    #expect(heard.values == [1, 1])
+  }
+
   @Test("What comes in a turn that has run the run loop in another mode is delivered in either")
   func nestedInAnotherMode() {
     let mode = RunLoop.Mode("CampanileTests")

@@ -54,6 +54,36 @@ struct DecodedMemoryTests {
     withExtendedLifetime((early, token, late)) {}
   }
 
+  @Test("A reader that begins while a decoder runs, through a later feed, receives everything")
+  func readsWhileDecoding() {
+    let (target, heard) = (ManualTarget(), Recorder<Int>())
+    let tokens = Locked<[ObservationToken]>([])
+    let inside = Locked(false)
+    let descriptor = NotificationDescriptor<Int>(.tick) { [center] notification in
+      let isFirst = inside.withLock { flag in
+        defer { flag = true }
+        return !flag
+      }
+      if isFirst {
+        // The last observer ends, and a post that nobody hears ends the feed.
+        for token in tokens.withLock({ all in
+          defer { all = [] }; return all
+        }) { token.cancel() }
+        center.post(name: .tick, object: nil, userInfo: ["number": 7])
+        let reader = center.observe(.tick, on: .target(target)) { heard.record($0.number) }
+        tokens.withLock { $0 = [reader] }
+      }
+      return 1
+    }
+    let token = center.notifications(of: descriptor).observe { _ in }
+    tokens.withLock { $0 = [token] }
+    center.post(name: .tick, object: nil, userInfo: ["number": 3])
+    target.runJobs()
+    #expect(heard.values == [3] || heard.values == [])
+    #expect(heard.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: NotificationHub.mayBeRead, if it knows nothing of observers of all names.
   @Test("K16 beside an observer of all names it is kept until that has been called")
   func readWidely() {

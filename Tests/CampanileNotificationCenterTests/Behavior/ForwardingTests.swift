@@ -102,6 +102,46 @@ struct ForwardingTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("Nothing comes back to a Foundation center along two bridges")
+  func twoBridges() {
+    let a = Foundation.NotificationCenter(), b = Foundation.NotificationCenter(),
+      c = Foundation.NotificationCenter()
+    let x = CampanileNotificationCenter.NotificationCenter(),
+      y = CampanileNotificationCenter.NotificationCenter(),
+      z = CampanileNotificationCenter.NotificationCenter()
+    let tokens = [
+      x.forwardNotifications(of: .tick, from: a), x.forwardNotifications(of: .tick, to: b),
+      y.forwardNotifications(of: .tick, from: b), y.forwardNotifications(of: .tick, to: c),
+      z.forwardNotifications(of: .tick, from: c), z.forwardNotifications(of: .tick, to: b),
+    ]
+    let atB = Recorder<[Int64]>()
+    b.add(.tick) { atB.record($0.userInfo?[NotificationBridge.pathKey] as? [Int64] ?? []) }
+    let atC = Recorder<Int>()
+    c.add(.tick) { atC.record(($0.userInfo?[NotificationBridge.pathKey] as? [Int64] ?? []).count) }
+    // Once is enough to see it; without an end otherwise.
+    let count = Recorder<Int>()
+    x.add(.tick) { count.record($0.number) }
+    a.post(name: .tick, object: nil, userInfo: ["number": 1])
+    withExtendedLifetime(tokens) {}
+    #expect(atB.count == 1)
+    #expect(atC.values == [4])
+  }
+
+  private struct Same: Hashable {
+    var number: Int
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  @Test("A token is not removed by another value of the same hash")
+  func equalHashes() {
+    let token = ours.addObserver(forName: .tick, object: Same(number: 1), queue: nil) { [heard] _ in
+      heard.record("1")
+    }
+    ours.removeObserver(token, name: .tick, object: Same(number: 2))
+    ours.post(name: .tick, object: Same(number: 1))
+    #expect(heard.values == ["1"])
+  }
+
   // Broken by: forwardNotifications(of:to:), if it does not look where a notification says it has been.
   @Test("What is posted anew with the user info that it came with does not come back")
   func postedAnew() {

@@ -1,4 +1,5 @@
 #if canImport(Glibc)
+  import CampanileRelay
   import Campanile
   import CampanileFoundation
   import Foundation
@@ -28,6 +29,41 @@
           case .valueOfAnyName: center.add(nil, round) { _ in }
           }
         center.removeObserver(token)
+      }
+    }
+
+    @Test("K16 Posts from one queue to another leave nothing")
+    func queueToQueue() async {
+      await #expect(processExitsWith: .success) {
+        let center = CampanileNotificationCenter.NotificationCenter()
+        let (one, other) = (OperationQueue(), OperationQueue())
+        (one.maxConcurrentOperationCount, other.maxConcurrentOperationCount) = (1, 1)
+        let token = center.addObserver(forName: .tick, object: nil, queue: other) { _ in }
+        func rounds(_ count: Int) {
+          one.addOperation { for _ in 0..<count { center.post(name: .tick, object: nil) } }
+          one.waitUntilAllOperationsAreFinished()
+        }
+        rounds(1_000)
+        let before = liveBytes
+        rounds(3_000)
+        #expect(before > 0)
+        #expect(abs(liveBytes - before) < 64 * 1_024, "\(liveBytes - before)")
+        withExtendedLifetime(token) {}
+      }
+    }
+
+    @Test("K16 Distributed centers that have ended leave nothing")
+    func endedCenters() async {
+      await #expect(processExitsWith: .success) {
+        let relay = Relay(.loopback("xn8"))
+        let lasting = DistributedCenter(relay)
+        func rounds(_ count: Int) { for _ in 0..<count { _ = DistributedCenter(relay) } }
+        rounds(1_000)
+        let before = liveBytes
+        rounds(4_000)
+        #expect(before > 0)
+        #expect(liveBytes - before < 64 * 1_024, "\(liveBytes - before)")
+        withExtendedLifetime((relay, lasting)) {}
       }
     }
 

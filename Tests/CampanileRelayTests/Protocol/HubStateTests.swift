@@ -161,6 +161,44 @@ final class HubStateTests {
     #expect(asking == [1])
   }
 
+  @Test("A reply is passed on until the deadline of its request")
+  func untilDeadline() {
+    for id in 1...2 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    let request = Request(correlation: 4, from: 1, subject: "time", version: 0, payload: [5])
+    _ = receive(1, .request(request, deadline: 10_000))
+    for _ in 1...90 {
+      _ = actions { $0.tick(&$1) }
+      for id in 1...2 { _ = receive(id, .pong(.none)) }
+    }
+    #expect(
+      receive(2, .reply(to: 1, correlation: 4, status: .ok, payload: [])) == [
+        send(1, .reply(correlation: 4, status: .ok, payload: []))
+      ])
+  }
+
+  @Test("R1 A flush waits for those whom a message went to while a late member is put off")
+  func flushWithLateMember() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 5))
+    _ = join(3)
+    #expect(hub.members.map(\.connection) == [1, 2, 3].map { ConnectionID(rawValue: $0) })
+    _ = receive(1, .message(Message(1, 1)))
+    _ = receive(3, .pong(at(3, 1)))
+    // The second one is asked for its log, and does not send it.
+    for _ in 1...6 {
+      _ = actions { $0.tick(&$1) }
+      for id in [1, 3] { _ = receive(id, .pong(at(3, 1))) }
+    }
+    #expect(hub.members.map(\.connection) == [1, 3, 2].map { ConnectionID(rawValue: $0) })
+    _ = receive(1, .message(Message(1, 2)))
+    let flushed = receive(1, .flush(token: 9))
+    #expect(!flushed.contains(send(1, .flushed(token: 9))))
+    #expect(hub.flushes.first?.awaited[ConnectionID(rawValue: 3)] == at(3, 2))
+  }
+
   @Test func opensAfterFiveTicks() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1)
