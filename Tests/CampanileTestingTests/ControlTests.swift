@@ -87,6 +87,23 @@ struct GateTests {
     #expect(warnings.values == [held, opened, held, opened, opened, opened])
   }
 
+  @Test("The time up to the warning is part of the time that a gate holds a task")
+  func warnedTask() async throws {
+    let (gate, clock, warnings) = (AsyncGate(), VirtualClock(), Recorder<String>())
+    let task = Task {
+      await gate.pass(warningAfter: .seconds(10), within: .seconds(12), by: clock) {
+        warnings.record("\($0)")
+      }
+    }
+    try await clock.waitForSleepers(within: patience)
+    clock.advance(by: .seconds(10))
+    try await warnings.expect("held(10.0 seconds)", within: patience)
+    try await clock.waitForSleepers(within: patience)
+    clock.advance(by: .seconds(2))
+    try await warnings.expect("opened(12.0 seconds)", within: patience)
+    await task.value
+  }
+
   @Test("Holds a task, whatever becomes of it")
   func asyncGate() async throws {
     let (gate, done) = (AsyncGate(), Recorder<Bool>())

@@ -1,6 +1,4 @@
 #if Page
-  import FlyingSocks
-
   /// The beginning of a request: its first line, and the relevant header fields.
   struct PageRequest: Sendable {
     let method: String
@@ -33,15 +31,19 @@
       origin = fields["origin"]?.lowercased()
     }
 
-    /// Reads a request from a connection.
+    /// Reads a request, in the pieces in which it arrives.
     ///
-    /// - Parameter limit: The greatest number of bytes.
-    static func read(from socket: AsyncSocket, atMost limit: Int) async throws -> PageRequest {
+    /// - Parameters:
+    ///   - limit: The greatest number of bytes.
+    ///   - readPiece: Reads one byte or more, and at most the number of bytes that it receives.
+    static func read(
+      atMost limit: Int, _ readPiece: (_ limit: Int) async throws -> [UInt8]
+    ) async throws -> PageRequest {
       var bytes: [UInt8] = []
       let end = Array("\r\n\r\n".utf8)
       while true {
         let checked = max(0, bytes.count - end.count)
-        bytes += try await socket.read(atMost: limit + 1 - bytes.count)
+        bytes += try await readPiece(limit + 1 - bytes.count)
         if let index = bytes[checked...].start(of: end) {
           guard let text = String(validating: bytes[..<index], as: UTF8.self) else {
             throw PageStatus.badRequest

@@ -117,7 +117,9 @@
       let answer: PageAccess.Answer
       do {
         let request = try await within(limits.patience) { [limits] in
-          try await PageRequest.read(from: socket, atMost: limits.headerBytes)
+          try await PageRequest.read(atMost: limits.headerBytes) {
+            try await socket.read(atMost: $0)
+          }
         }
         answer = access.answer(to: request)
       } catch let status as PageStatus {

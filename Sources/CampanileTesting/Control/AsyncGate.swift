@@ -32,17 +32,18 @@ public final class AsyncGate: Sendable {
 
   func pass(
     warningAfter patience: Duration, within limit: Duration,
+    by clock: any Clock<Duration> = ContinuousClock(),
     _ warn: @escaping @Sendable (Gate.Warning) -> Void
   ) async {
     arrived.add()
     if opened.value > 0 { return }
     let watch = Task { [opened] in
       if patience < limit {
-        guard await TimeLimit(patience, by: ContinuousClock()).pass() else { return }
+        guard await TimeLimit(patience, by: clock).pass() else { return }
         warn(.held(patience))
       }
       let rest = patience < limit ? limit - patience : limit
-      guard await TimeLimit(rest, by: ContinuousClock()).pass() else { return }
+      guard await TimeLimit(rest, by: clock).pass() else { return }
       warn(.opened(limit))
       opened.add()
     }

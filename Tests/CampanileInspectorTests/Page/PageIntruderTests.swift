@@ -60,6 +60,9 @@
       Intrusion("another origin", .forbidden) {
         "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://evil.example\r\n\r\n"
       },
+      Intrusion("an origin that begins like this one", .forbidden) {
+        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1).evil.example\r\n\r\n"
+      },
       Intrusion("this origin with another scheme", .forbidden) {
         "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: https://\($1)\r\n\r\n"
       },
@@ -134,6 +137,20 @@
         PageAccess(port: 8_080, secret: "secret").answer(to: request) == .refusal(.forbidden))
       let evil = try PageRequest("GET /secret/ HTTP/1.1\r\nHost: evil.example\r\n")
       #expect(PageAccess(port: 80, secret: "secret").answer(to: evil) == .refusal(.forbidden))
+    }
+
+    @Test("A request that arrives in two pieces is read, wherever it is cut")
+    func pieces() async throws {
+      let bytes = Array("GET /secret/ HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+      for cut in 1..<bytes.count {
+        var pieces = [bytes[cut...], bytes[..<cut]]
+        let request = try? await PageRequest.read(atMost: 1_000) { _ in
+          // Without this error, a reader that misses the end would wait for a third piece.
+          guard let piece = pieces.popLast() else { throw PageStatus.badRequest }
+          return Array(piece)
+        }
+        #expect(request?.host == "localhost", "cut after \(cut) bytes")
+      }
     }
 
     @Test("A request that is not UTF-8 is refused")
