@@ -68,7 +68,7 @@
       #expect(lines.contains { $0.hasPrefix("traced/main.swift:\(slow), owner Meter, 5 calls") })
       #expect(lines.contains("traced/main.swift:\(try line("leak"))  40"))
       #expect(lines.contains("hearers: 40"))
-      // Broken by: CallerTable.number, if it copies more functions than the fingerprint reads.
+      // No stack has functions that its fingerprint does not cover.
       #expect(lines.contains("dives: 30, with the callers of others: 0"))
       #expect(lines.count { $0.hasPrefix("title: ") && $0.hasSuffix("causes: 1, calls: 40") } == 2)
       let file = try String(contentsOf: path, encoding: .utf8)

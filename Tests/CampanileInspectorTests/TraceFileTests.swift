@@ -186,7 +186,6 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: WaitingCounts.take, if a delivery that was not queued ends one that is.
   @Test("A counter is not lowered by deliveries that were not queued")
   func countersOfPaused() throws {
     let (center, target) = (MessageCenter(), ManualTarget())
@@ -202,7 +201,6 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObserverRegistry.arriveSkipped, if it reports a request only during a pause.
   @Test("A counter is at 0 when a change has brought what a resumed follower asks for")
   func countersOfRequest() throws {
     let (state, place) = (CurrentValue(0), ManualDelivery())
@@ -218,7 +216,6 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Trace.stop, if it does not note its time.
   @Test("Where a trace was stopped, what was open ends, also if it goes on later")
   func stopped() throws {
     let (center, target) = (MessageCenter(), ManualTarget())
@@ -240,7 +237,6 @@ struct TraceFileTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: TraceWriter.add, if it draws what has ended at the stop again.
   @Test("What was open where a trace was stopped is drawn once, although it returns later")
   func returnedAfterStop() throws {
     let center = MessageCenter()
@@ -256,7 +252,6 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: TraceWriter.endCalls, if it draws every open call until the end of the trace.
   @Test("A call that outlives its source ends with it, and what comes later is not inside it")
   func releasedInside() throws {
     let (target, later) = (ManualTarget(), MessageCenter())
@@ -319,7 +314,6 @@ struct TraceFileTests {
     }
   }
 
-  // Broken by: Trace.write, if it replaces what is no regular file.
   @Test("A link is written through, and stays a link")
   func link() throws {
     let directory = FileManager.default.temporaryDirectory

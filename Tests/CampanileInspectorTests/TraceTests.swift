@@ -32,7 +32,6 @@ struct TraceTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: TraceStorage.State.follows, if each observation records what it hears.
   @Test("Sources that have the same events are recorded once, also after the trace was stopped")
   func sameEvents() {
     let center = MessageCenter()
@@ -102,7 +101,6 @@ struct TraceTests {
     #expect(state.threads.count <= 1_024)
   }
 
-  // Broken by: ObserverPlace.Key, if it is the line alone.
   @Test("Observers of one line with several deliveries have their own rows")
   func deliveriesOfOneLine() {
     let (center, target) = (MessageCenter(), ManualTarget())
@@ -188,7 +186,6 @@ struct TraceTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: TraceStorage.record, if it keeps every description that an event has.
   @Test("A trace that was not asked for values has none, although another trace asks for them")
   func valuesOfAnother() throws {
     let center = MessageCenter()
@@ -276,7 +273,6 @@ struct TraceTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: WaitingCounts.take, if what an ended observer is sent waits for ever.
   @Test("A delivery that another thread queues while the observer ends does not count for ever")
   func queuedAfterEnd() throws {
     let (center, target) = (MessageCenter(), ManualDelivery())

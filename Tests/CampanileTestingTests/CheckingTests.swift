@@ -61,7 +61,6 @@ struct LeakTrackerTests {
     try await result
   }
 
-  // Broken by: LeakTracker.waitUntilGone, if each step begins when the one before it has ended.
   @Test("The wait ends when the clock is advanced by the limit at once")
   func advancedAtOnce() async throws {
     let (clock, screen) = (VirtualClock(), Screen())

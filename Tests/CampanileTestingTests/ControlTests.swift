@@ -173,7 +173,6 @@ struct ManualDeliveryTests {
     #expect(inside.values == [false])
   }
 
-  // Broken by: ManualDelivery.putBack, if it puts a job behind the others; Turn.waitingCount.
   @Test("An action comes after the deliveries that waited before it, and waits like one")
   func action() {
     let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
@@ -185,8 +184,7 @@ struct ManualDeliveryTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ManualDelivery.pendingCount, if it leaves out the job that is running.
-  @Test("Inside a delivery, those that come after it wait")
+  @Test("Inside a delivery, the deliveries behind it are pending")
   func pendingInside() {
     let counts = Recorder<Int>()
     let token = ticks.observe(on: manual.delivery) { [manual] _ in
@@ -198,8 +196,7 @@ struct ManualDeliveryTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ManualDelivery.pendingCount, if it leaves out all running jobs but the innermost.
-  @Test("Inside a delivery that another one runs, those that come after both wait")
+  @Test("Inside a delivery that another one runs, the deliveries behind both are pending")
   func pendingInNestedRun() {
     let (tocks, counts) = (Broadcaster<Int>(), Recorder<Int>())
     let outer = ticks.observe(on: manual.delivery) { [manual] _ in _ = manual.runNext() }
@@ -320,7 +317,6 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ManualDelivery.isCurrent, if an ended place is still one.
   @Test("After the end nothing is delivered inline, either")
   func insideAfterTheEnd() {
     let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
@@ -330,7 +326,6 @@ struct ManualDeliveryTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Mailbox.discardPending, if it does not keep the list of what it discards.
   @Test("What is discarded with the place may be the last that keeps its own registration")
   func keepsItself() {
     final class Player: Sendable {}

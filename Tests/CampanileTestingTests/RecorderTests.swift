@@ -284,7 +284,6 @@ struct RecorderTests {
     #expect(!immediate.entries[0].place.isOn(.immediate))
   }
 
-  // Broken by: RecordedPlace.current, if it asks the place that the recorder observes on.
   @Test("Knows the place that it observes on, also one that cannot tell whether code runs there")
   func untoldPlace() {
     let (executor, other) = (ManualExecutor(), ManualExecutor())
@@ -304,7 +303,6 @@ struct RecorderTests {
     #expect(!numbers.entries[1].place.isOn(.executor(executor)))
   }
 
-  // Broken by: RecordedPlace.isOn, if only the first place counts.
   @Test("Knows each of the places that code runs on at the same time")
   func nestedPlaces() {
     let (queue, manual) = (DispatchQueue(label: "queue"), ManualDelivery())

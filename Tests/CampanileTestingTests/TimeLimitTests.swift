@@ -23,7 +23,6 @@ struct TimeLimitTests {
     #expect(await wait.value == false)
   }
 
-  // Broken by: LeakTracker.waitUntilGone, if it sleeps for longer than a clock can count.
   @Test("A wait for the end of an object, a gate and many values may have the longest limit")
   func longestElsewhere() async throws {
     let (leaks, values) = (LeakTracker(), Recorder<Int>())
@@ -49,7 +48,6 @@ struct TimeLimitTests {
     #expect(warnings.count == 1)
   }
 
-  // Broken by: TimeLimit.makeSleep, if it fixes the deadline before the sleep begins.
   @Test("By the system's clocks a limit counts from when the wait begins, however late that is")
   func beganLate() async {
     let (clock, duration) = (ContinuousClock(), Duration.milliseconds(50))

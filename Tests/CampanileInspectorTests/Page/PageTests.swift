@@ -279,7 +279,6 @@
       while trace != nil { await Task.yield() }
     }
 
-    // Broken by: RegistrationRow.rows, if it takes what each source has.
     @Test("A registration that two sources have is counted once")
     func sameRegistrations() {
       let token = center.observe(Told.self) { _ in }
@@ -287,7 +286,6 @@
       withExtendedLifetime(token) {}
     }
 
-    // Broken by: RegistrationRow.init, PostRow.init, if they show the type of all notifications.
     @Test("Notifications are shown by their names, and those observed on one line apart")
     func names() {
       let center = NotificationCenter()
@@ -311,7 +309,6 @@
       withExtendedLifetime(tokens) {}
     }
 
-    // Broken by: PageFeed.sections, if it hands out what it has, however old that is.
     @Test("After a pause, the page does not begin with what was before it")
     func pause() async {
       let time = Locked(ContinuousClock.now)
@@ -346,7 +343,6 @@
       }
     }
 
-    // Broken by: PageFeed.take, if it rests two seconds at most.
     @Test("After a long computation, the feed rests longer", arguments: [(1, 9), (3, 10)])
     func rest(took: Int, rested: Int) async {
       let start = ContinuousClock.now
