@@ -1,4 +1,6 @@
 #if NATS
+  import CampanileRelay
+
   /// The numbers of the messages that a relay sends: from 1 for each subject.
   struct SentNumbers {
     private var last: [String: UInt64] = [:]
@@ -55,8 +57,9 @@
     }
 
     enum News: Equatable {
-      /// It has not been heard; `lost` messages before it have been lost.
-      case new(lost: Int)
+      /// It has not been heard; `lost` messages before it have been lost, or `nil` if nobody knows how
+      /// many.
+      case new(lost: Int?)
       case double
     }
 
@@ -68,6 +71,14 @@
     private var (current, number) = (Key(sender: 0, subject: ""), UInt64(0))
     let limit: Int
 
+    /// How far from the last number the next one may be.
+    ///
+    /// Anybody who may publish a name can invent a number. Beyond these distances, the count begins
+    /// anew, so that an invented number neither hides what its sender sends from then on, nor makes a
+    /// sum of losses overflow. A double is rarely more than some ten thousand numbers below the last
+    /// one: that far back a sender sends again, or a second connection brings what the first one did.
+    private static let (above, below) = (RelayLimits.countedLosses, UInt64(1) << 20)
+
     init(limit: Int = 65_536) { self.limit = limit }
 
     /// - Parameters:
@@ -78,10 +89,12 @@
       let key = Key(sender: sender, subject: subject)
       if self.number == 0 || current != key { begin(key) }
       let known = self.number
-      if known > 0, number <= known { return .double }
+      if number <= known, known - number < Self.below { return .double }
       self.number = number
+      if number <= known { return .new(lost: nil) }
       guard known > 0, since <= known + 1 else { return .new(lost: 0) }
-      return .new(lost: Int(clamping: number - known - 1))
+      let lost = number - known - 1
+      return .new(lost: lost < Self.above ? Int(lost) : nil)
     }
 
     @inline(never)

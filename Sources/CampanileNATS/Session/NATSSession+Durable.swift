@@ -81,7 +81,7 @@
           continue
         }
         output.writePublish(
-          request.subject, reply: inbox + request.token,
+          request.subject, reply: inbox + seal.sealed(request.token),
           payload: request.json)
       }
       durable?.requests = []

@@ -100,10 +100,16 @@
       case .double: return
       case .new(let lost):
         know(envelope)
-        if lost > 0 {
+        if let lost, lost > 0 {
           incidents.addLoss(
             sender: envelope.sender, subject, lost,
             "The connection was interrupted, or the server dropped what was not read in time.")
+        } else if lost == nil {
+          incidents.append(
+            .lost(
+              sender: envelope.sender, subject: subject, count: nil,
+              "The number of the message is far from that of the one before, so nobody knows how "
+                + "many are missing. Somebody else may have sent one of the two."))
         }
         messageCount += 1
         incidents.append(
@@ -134,13 +140,23 @@
 
     /// Whether the relay waits for an answer there; it has sent the request on another connection.
     private func isOpen(_ reply: String) -> Bool {
-      reply.hasPrefix(inbox) && UInt64(reply.dropFirst(inbox.count)).map(requests.isOpen) == true
+      ownRequest(answeredAt: reply).map(requests.isOpen) == true
+    }
+
+    /// Where a request of the relay's own is answered.
+    func answerSubject(_ correlation: UInt64) -> String { inbox + seal.sealed(String(correlation)) }
+
+    /// The request of the relay's own that is answered at a subject.
+    func ownRequest(answeredAt subject: String) -> UInt64? {
+      if !subject.hasPrefix(inbox) { return nil }
+      return seal.opened(subject.dropFirst(inbox.count)).flatMap { UInt64($0) }
     }
 
     mutating func receivedAnswer(_ message: ServerMessage) {
       guard message.subject.hasPrefix(inbox) else { return }
-      let token = message.subject.dropFirst(inbox.count)
-      if token == Self.presenceToken { return receivedPresence(message) }
+      let sealed = message.subject.dropFirst(inbox.count)
+      if sealed == Self.presenceToken { return receivedPresence(message) }
+      guard let token = seal.opened(sealed) else { return }
       if let durable, token.first?.isLetter == true {
         return receivedAnswer(message, token, durable)
       }
@@ -177,7 +193,7 @@
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
       guard let own = requests.takeOwn(correlation), answersItself(own.subject),
-        let number = requests.received(inbox + String(correlation), isOnly: true)
+        let number = requests.received(answerSubject(correlation), isOnly: true)
       else { return false }
       incidents.append(
         .request(
@@ -299,7 +315,9 @@
       guard let line = Presence.Line(message.payload), line.id != id else { return }
       // Told once for all lines in a row.
       if presence.heard(line) { hasNewPeers = true }
-      if let reply = message.reply, NATSSubject.isName(reply) { announce(to: reply) }
+      // Nobody has the relay publish under any other name.
+      guard let reply = message.reply, reply.hasSuffix("." + Self.presenceToken) else { return }
+      if NATSSubject.isName(reply) { announce(to: reply) }
     }
 
     /// Announces that this relay is present, or that it leaves.

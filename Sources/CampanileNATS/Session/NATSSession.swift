@@ -23,8 +23,9 @@
     /// The number and the name, as they are written.
     let idText: String
     let nameText: String
-    /// Where answers to this relay are sent: tokens after this.
+    /// Where answers to this relay are sent: sealed tokens after this.
     let inbox: String
+    let seal = ReplySeal()
     /// What the subjects of all answers begin with.
     let inboxPrefix: String
 
@@ -112,10 +113,11 @@
       idText = String(id, radix: 16)
       nameText = SubjectName.escaped(name)
       self.inboxPrefix = inboxPrefix + "."
-      inbox = "\(inboxPrefix).\(idText)."
+      inbox = "\(inboxPrefix).\(String(UInt64.random(in: .min ... .max), radix: 36))."
       outbox = Outbox(
         PostHead.Sender(
-          id: idText, name: nameText, acknowledgments: inbox + "a", isStored: durable != nil),
+          id: idText, name: nameText, acknowledgments: inbox + "a", seal: seal,
+          isStored: durable != nil),
         keepsNewest: keepsNewest, limit: limit)
       awaitsStream = durable != nil
       self.durable = durable.map { DurableState($0, id: idText) }
@@ -154,7 +156,7 @@
           sender: idText, number: 0, since: 0, version: version, name: nameText, path: [])
         headers.appendHeaderEnd()
         append(
-          .request, correlation: correlation, to: subject, reply: inbox + String(correlation),
+          .request, correlation: correlation, to: subject, reply: answerSubject(correlation),
           headers, payload)
       case .forget(let tokens):
         let open = tokens.filter { requests.ended($0) }
@@ -164,7 +166,7 @@
         heldFlushes.removeAll { tokens.contains($0) }
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
-        if subject.hasPrefix(inbox), let own = UInt64(subject.dropFirst(inbox.count)) {
+        if let own = ownRequest(answeredAt: subject) {
           if requests.ended(own) {
             incidents.append(.reply(correlation: own, status, payload: payload))
           }
@@ -284,7 +286,7 @@
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
       if let durable {
         let pullInbox = isNext ? durable.nextPullInbox : durable.pullInbox
-        output.writeSubscribe(inbox + pullInbox + ".*", sid: Self.streamSid)
+        output.writeSubscribe(inbox + seal.sealed(pullInbox) + ".*", sid: Self.streamSid)
       }
       for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
       where !isStored(subscription) {

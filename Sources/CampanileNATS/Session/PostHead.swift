@@ -12,6 +12,7 @@
       var name: String
       /// Where acknowledgements of a stream are sent, before the mark.
       var acknowledgments: String
+      var seal: ReplySeal
       /// Whether a stream stores the posts.
       var isStored: Bool
     }
@@ -22,6 +23,8 @@
     private var heading = RelayPosts.Heading(subject: "", version: 0)
     private var since: UInt64 = 0
     /// Where the digits are: those of the length, of the number, and of the mark, twice.
+    ///
+    /// After the mark and a letter comes its seal.
     private var lengthPlace = 0..<0
     private var numberPlace = 0..<0
     private var markPlaces: (reply: Range<Int>, id: Range<Int>)?
@@ -50,7 +53,11 @@
         && bytes.write(UInt64(headerCount + count), at: lengthPlace)
         && markPlaces.map { bytes.write(mark, at: $0.reply) && bytes.write(mark, at: $0.id) }
           != false
-      if !isWritten { writeAnew(number, since, mark, count) }
+      if !isWritten { return writeAnew(number, since, mark, count) }
+      guard let markPlaces else { return }
+      let seal = sender.seal.seal(UInt8(ascii: "a"), mark)
+      bytes.write(seal: seal, at: markPlaces.reply.upperBound + 1)
+      bytes.write(seal: seal, at: markPlaces.id.upperBound + 1)
     }
 
     @inline(never)
@@ -66,7 +73,7 @@
       var idPlace: Range<Int>?
       if sender.isStored {
         headers.append("Nats-Msg-Id: \(sender.id)-")
-        idPlace = headers.append(decimal: mark)
+        idPlace = headers.append(mark: mark, sender.seal)
         headers.append("\r\n")
       }
       headers.appendHeaderEnd()
@@ -78,7 +85,7 @@
       bytes.append(" ")
       if let place = idPlace {
         bytes.append(sender.acknowledgments)
-        let replyPlace = bytes.append(decimal: mark)
+        let replyPlace = bytes.append(mark: mark, sender.seal)
         bytes.append(" ")
         markPlaces = (replyPlace, place)
       }
@@ -100,6 +107,16 @@
   }
 
   extension [UInt8] {
+    /// Appends a mark and its seal.
+    ///
+    /// - Returns: Where the digits of the mark are.
+    fileprivate mutating func append(mark: UInt64, _ seal: ReplySeal) -> Range<Int> {
+      let place = append(decimal: mark)
+      append("x")
+      append(seal: seal.seal(UInt8(ascii: "a"), mark))
+      return place
+    }
+
     /// Writes a number's decimal digits over other ones.
     ///
     /// - Returns: Whether the number has as many digits. If not, the place contains no number.

@@ -42,8 +42,8 @@
 
     /// Sets the prefix of the subjects under which answers arrive.
     ///
-    /// The default is `_INBOX`. Use another prefix if the server permits this user only certain
-    /// subjects.
+    /// The default is `_INBOX`. Give each user of a server a prefix, such as `_INBOX_screen`, and the
+    /// permission to subscribe to that alone: then no user can hear the answers to another one.
     ///
     /// - Parameter prefix: A subject without wildcards. Give no messages names that begin with it. Who
     ///   listens with a wildcard does not hear them.

@@ -507,7 +507,7 @@ extension MemberLink.State {
     case .lost(let loss):
       .lost(
         sender: loss.sender.rawValue, subject: loss.subject,
-        count: loss.count == 0 ? nil : Int(clamping: loss.count),
+        count: (1...RelayLimits.countedLosses).contains(loss.count) ? Int(loss.count) : nil,
         "This process took less than was sent, or was away for longer than others keep messages.")
     case .closed: .disconnected("")
     case .peers(let peers, let hub):

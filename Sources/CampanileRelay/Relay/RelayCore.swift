@@ -417,6 +417,9 @@ package enum RelayLimits {
   private static var name: Int { 1 << 16 }
   /// The bytes of the name of a relay.
   package static var relayName: Int { Peer.nameLimit }
+  /// The losses of one event that are counted: with more, the count is `nil`, so that whoever adds
+  /// counts up gets no sum that overflows.
+  package static var countedLosses: UInt64 { 1 << 32 }
 
   /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
   package static func objection(

@@ -179,15 +179,20 @@
     private func answerRequests(from number: Int, _ link: inout LinkState) throws {
       func answer(_ token: String, _ json: String) {
         let message = ServerMessage(
-          subject: "_INBOX.ab.\(token)", sid: NATSSession.inboxSid, reply: nil, headers: .none,
-          payload: Array(json.utf8))
+          subject: link.session.inbox + link.session.seal.sealed(token),
+          sid: NATSSession.inboxSid, reply: nil, headers: .none, payload: Array(json.utf8))
         receive(.messages([message]), from: number, &link)
       }
       let requests = sent(to: number == 1 ? first : second, &link)
       let generation = try #require(
-        requests.firstMatch(of: /_INBOX\.ab\.i([0-9]+)/).flatMap { Int($0.1) })
+        requests.firstMatch(of: /_INBOX\.\w+\.i([0-9]+)x/).flatMap { Int($0.1) })
       answer("i\(generation)", #"{"created":"2026","state":{"last_seq":1}}"#)
       answer("c\(generation + 1)", "{}")
+    }
+
+    /// Where the messages of a connection's pulls arrive.
+    private func pullInbox(_ number: Int, _ link: LinkState) -> String {
+      link.session.inbox + link.session.seal.sealed("p\(number)")
     }
 
     /// All that is sent to one of the servers.
@@ -201,14 +206,14 @@
     @Test("R2 The second server sends nothing of what the first one was asked for")
     func pullsOfFirst() throws {
       var link = try pulling()
-      #expect(sent(to: first, &link).contains("MSG.NEXT.S.me _INBOX.ab.p1."))
+      #expect(sent(to: first, &link).contains("MSG.NEXT.S.me \(pullInbox(1, link))."))
       receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
       link.tick()
       link.handle(.connected(second), of: 2)
       receive(.info(Self.info()), .pong, from: 2, &link)
       let subscriptions = sent(to: second, &link)
-      #expect(subscriptions.contains("SUB _INBOX.ab.p2.* 3\r\n"))
-      #expect(!subscriptions.contains("_INBOX.ab.p1."))
+      #expect(subscriptions.contains("SUB \(pullInbox(2, link)).* 3\r\n"))
+      #expect(!subscriptions.contains(pullInbox(1, link)))
       receive(.pong, from: 2, &link)
       // The first server sends so much meanwhile that another pull is due.
       for number in 2...400 {
@@ -222,7 +227,7 @@
       var other = link
       #expect(!sent(to: second, &other).contains("MSG.NEXT"))
       try answerRequests(from: 2, &link)
-      #expect(sent(to: second, &link).contains("MSG.NEXT.S.me _INBOX.ab.p2."))
+      #expect(sent(to: second, &link).contains("MSG.NEXT.S.me \(pullInbox(2, link))."))
     }
 
     // Broken by: LinkState.perform, if a denial of the second server counts for the first.
@@ -235,7 +240,8 @@
       link.handle(.connected(second), of: 2)
       receive(.info(Self.info()), .pong, from: 2, &link)
       receive(
-        .error("Permissions Violation for Subscription to \"_INBOX.ab.*\""), .pong, from: 2, &link)
+        .error("Permissions Violation for Subscription to \"\(link.session.inbox)*\""), .pong,
+        from: 2, &link)
       #expect(link.session.awaitsStream)
       for _ in 1...2 { receive(.pong, from: 1, &link) }
       #expect(!link.session.awaitsStream)
@@ -250,7 +256,8 @@
     func firstDenies() throws {
       var link = try pulling()
       receive(
-        .error("Permissions Violation for Subscription to \"_INBOX.ab.*\""), from: 1, &link)
+        .error("Permissions Violation for Subscription to \"\(link.session.inbox)*\""), from: 1,
+        &link)
       #expect(!link.session.awaitsStream)
       receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
       link.tick()

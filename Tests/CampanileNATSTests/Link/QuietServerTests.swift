@@ -36,7 +36,7 @@
     private func answerAll(_ number: Int, _ link: inout LinkState) {
       while true {
         let text = link.takeEffects().sends.map { String(buffer: $0.bytes) }.joined()
-        let tokens = text.matches(of: #/API\.\S+ (_INBOX\.ab\.[ic]\d+) /#).map(\.1)
+        let tokens = text.matches(of: #/API\.\S+ (_INBOX\.\w+\.[ic]\d+x\w+) /#).map(\.1)
         if tokens.isEmpty { return }
         let messages = tokens.map {
           ServerMessage(

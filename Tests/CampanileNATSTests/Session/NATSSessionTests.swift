@@ -213,10 +213,13 @@
           .request(
             correlation: UInt64(number), subject: "q", version: 0, payload: [], milliseconds: 100))
       }
-      #expect(written(&session).text.contains("HPUB q _INBOX.ab.2 "))
-      session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
-      session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
+      #expect(written(&session).text.contains("HPUB q \(session.answerSubject(2)) "))
+      session.received(message(session.answerSubject(1), sid: NATSSession.inboxSid))
+      session.received(message(session.answerSubject(1), sid: NATSSession.inboxSid))
       session.received(message("_INBOX.other.2", sid: NATSSession.inboxSid))
+      // Whoever has seen where one request is answered does not know it of the next one.
+      let seal = session.answerSubject(1).suffix(16)
+      session.received(message("\(session.inbox)2x\(seal)", sid: NATSSession.inboxSid))
       // That the server has a request does not keep it open.
       session.confirmed(2)
       session.disconnected("")
@@ -355,9 +358,9 @@
         }
       }
       #expect(told(&session) == ["reply 1 disconnected", "disconnected"])
-      session.received(message("q", sid: 10, reply: "_INBOX.ab.1", "ab 0 0 1 me -"))
+      session.received(message("q", sid: 10, reply: session.answerSubject(1), "ab 0 0 1 me -"))
       #expect(told(&session) == [])
-      session.received(message("q", sid: 10, reply: "_INBOX.ab.2", "ab 0 0 1 me -"))
+      session.received(message("q", sid: 10, reply: session.answerSubject(2), "ab 0 0 1 me -"))
       #expect(told(&session) == ["request q"])
       #expect(session.presence.list.isEmpty)
     }
@@ -430,6 +433,17 @@
       ServerMessage(
         subject: NATSSubject.presence, sid: NATSSession.presenceSid, reply: nil, headers: .none,
         payload: Array(line.utf8))
+    }
+
+    @Test("An announcement is answered at an inbox, and under no name of messages")
+    func announcedElsewhere() {
+      var session = connected()
+      for reply in ["x", "clock.tick", "_INBOX.a.here"] {
+        var message = presence("1 1 10 x")
+        message.reply = reply
+        session.received(message)
+      }
+      #expect(written(&session).text.ranges(of: "PUB ").count == 1)
     }
 
     // Broken by: NATSSession.receivedPresence, if it lists all peers for each line.
@@ -589,8 +603,8 @@
       func acknowledge(_ mark: Int, _ payload: String) {
         session.receivedAnswer(
           ServerMessage(
-            subject: "\(session.inbox)a\(mark)", sid: NATSSession.inboxSid, reply: nil,
-            headers: .none, payload: Array(payload.utf8)))
+            subject: session.inbox + session.seal.sealed("a\(mark)"), sid: NATSSession.inboxSid,
+            reply: nil, headers: .none, payload: Array(payload.utf8)))
       }
       if !answer.isEmpty { acknowledge(1, answer) }
       for mark in 2...4 {
@@ -617,7 +631,8 @@
     private func answer(_ session: inout NATSSession, _ token: String, _ payload: String?) {
       session.receivedAnswer(
         ServerMessage(
-          subject: session.inbox + token, sid: NATSSession.inboxSid, reply: nil,
+          subject: session.inbox + session.seal.sealed(token), sid: NATSSession.inboxSid,
+          reply: nil,
           headers: payload == nil
             ? HeaderBlock(bytes: Array("NATS/1.0 503 No Responders\r\n\r\n".utf8)) : .none,
           payload: Array((payload ?? "").utf8)))
@@ -680,7 +695,7 @@
       session.tickDurable()
       let text = written(&session).text
       #expect(text.contains("STREAM.CREATE.S ") && !text.contains("HPUB x "))
-      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+) /#)?.1)
+      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+)x/#)?.1)
       for _ in 1...3 {
         session.tickDurable()
         #expect(!written(&session).text.contains("HPUB x "))
@@ -813,6 +828,13 @@
           answer(&session, token, payload)
         }
       }
+      // The seal of another answer, and none.
+      for token in ["a1x" + session.seal.sealed("a2").suffix(16), "a1", "a1x", ""] {
+        session.received(
+          ServerMessage(
+            subject: session.inbox + token, sid: NATSSession.inboxSid, reply: nil, headers: .none,
+            payload: Array(#"{"stream":"S","seq":1}"#.utf8)))
+      }
       #expect(told(&session).isEmpty)
       answer(&session, "a1", #"{"stream":"S","seq":1,"duplicate":true}"#)
       #expect(told(&session) == ["flushed 5"])
@@ -907,7 +929,7 @@
     func noAcknowledgments(isDenied: Bool) {
       var (session, sent) = unacknowledged(isDenied: isDenied)
       for mark in 1...2 {
-        #expect(sent.split(separator: "Nats-Msg-Id: ab-\(mark)\r\n").count == 2)
+        #expect(sent.split(separator: "Nats-Msg-Id: ab-\(mark)x").count == 2)
       }
       let reasons = session.incidents.compactMap { incident -> String? in
         if case .denied(_, let reason) = incident { reason } else { nil }
@@ -945,7 +967,7 @@
         session.confirmed(mark ?? 0)
         #expect(!told(&session).contains("flushed 6"))
         for _ in 1...4 { session.tickDurable() }
-        #expect(written(&session).text.contains("Nats-Msg-Id: ab-4\r\n"))
+        #expect(written(&session).text.contains("Nats-Msg-Id: ab-4x"))
         answer(&session, "a4", #"{"stream":"S","seq":1}"#)
         #expect(told(&session) == ["flushed 6"])
       }
@@ -973,7 +995,7 @@
           for mark in marks { session.confirmed(mark) }
           for word in text.split(separator: " ") where word.hasPrefix(session.inbox + "q") {
             answer(
-              &session, String(word.dropFirst(session.inbox.count)),
+              &session, String(session.seal.opened(word.dropFirst(session.inbox.count)) ?? ""),
               #"{"config":{"subjects":["x"],"no_ack":true}}"#)
           }
           session.tick(isReading: true)
@@ -1051,7 +1073,7 @@
       _ = written(&session)
       session.receivedAnswer(
         ServerMessage(
-          subject: session.inbox + "1", sid: NATSSession.inboxSid, reply: nil,
+          subject: session.answerSubject(1), sid: NATSSession.inboxSid, reply: nil,
           headers: HeaderBlock(bytes: Array("NATS/1.0 404 Message Not Found\r\n\r\n".utf8)),
           payload: []))
       guard case .reply(1, .failed, let text)? = session.incidents.last else {
@@ -1113,8 +1135,9 @@
           let inbox = session.inbox
           let token = ["a", "q", "i", "c", "s", "x", "p", "here", ""].randomElement(using: &dice)!
           let subject = [
-            "a", "b", NATSSubject.presence, "\(inbox)\(token)\(number())",
-            "\(inbox)\(session.durable!.pullInbox).\(number())",
+            "a", "b", NATSSubject.presence, inbox + session.seal.sealed("\(token)\(number())"),
+            "\(inbox)\(token)",
+            inbox + session.seal.sealed(session.durable!.pullInbox) + ".\(number())",
           ].randomElement(using: &dice)!
           let consumer = "relayabn\(Int.random(in: 1...12, using: &dice))"
           let reply = [
@@ -1262,7 +1285,7 @@
       #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
       func token(_ request: String) throws -> String {
         let text = written(&session).text
-        let pattern = try Regex("API\\.\(request)\\S* _INBOX\\.ab\\.(\\w+) ")
+        let pattern = try Regex("API\\.\(request)\\S* _INBOX\\.\\w+\\.(\\w+)x\\w{16} ")
         return String(try #require(text.firstMatch(of: pattern)?[1].substring))
       }
       answer(&session, try token("STREAM.INFO.S"), #"{"created":"1","state":{"last_seq":3}}"#)
@@ -1296,7 +1319,7 @@
           .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
         let text = written(&session).text
         #expect(text.contains("STREAM.INFO.S "))
-        if let token = text.firstMatch(of: #/INFO\.S \S*\.(i\d+) /#)?.1 {
+        if let token = text.firstMatch(of: #/INFO\.S \S*\.(i\d+)x/#)?.1 {
           answer(&session, String(token), #"{"error":{"code":404,"err_code":10059}}"#)
         }
         for _ in 1...5 { session.tickDurable() }
@@ -1321,7 +1344,7 @@
       #expect(text.contains("HPUB q2 ") && !text.contains("HPUB q1 ") && !text.contains("HPUB q3 "))
       // One that was sent is not told any more.
       session.perform(.forget([2]))
-      session.received(message("_INBOX.ab.2", sid: NATSSession.inboxSid))
+      session.received(message(session.answerSubject(2), sid: NATSSession.inboxSid))
       session.confirmed(session.outbox.sentMark)
       #expect(told(&session) == ["disconnected"])
       #expect(session.requests.open.isEmpty)

@@ -16,7 +16,8 @@
 
     fileprivate init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
       self.init(
-        PostHead.Sender(id: "x", name: "y", acknowledgments: "z", isStored: isStored),
+        PostHead.Sender(
+          id: "x", name: "y", acknowledgments: "z", seal: ReplySeal(), isStored: isStored),
         keepsNewest: keepsNewest, limit: limit)
     }
 
@@ -242,8 +243,9 @@
     @Test("A frame is the same whether its digits are written over others or anew")
     func digits() {
       for isStored in [false, true] {
+        let seal = ReplySeal()
         let sender = PostHead.Sender(
-          id: "ab", name: "me", acknowledgments: "in.a", isStored: isStored)
+          id: "ab", name: "me", acknowledgments: "in.a", seal: seal, isStored: isStored)
         var head = PostHead(sender)
         head.begin(RelayPosts.Heading(subject: "a", version: 3, path: [255]))
         for (number, mark, count) in [
@@ -252,8 +254,9 @@
           head.write(number: number, since: 1, mark: mark, count: count)
           let headers =
             "NATS/1.0\r\nCampanile: ab \(number) 1 3 me ff\r\n"
-            + (isStored ? "Nats-Msg-Id: ab-\(mark)\r\n" : "") + "\r\n"
-          let reply = isStored ? "in.a\(mark) " : ""
+            + (isStored ? "Nats-Msg-Id: ab-\(seal.sealed("a\(mark)").dropFirst())\r\n" : "")
+            + "\r\n"
+          let reply = isStored ? "in.\(seal.sealed("a\(mark)")) " : ""
           let (length, all) = (headers.utf8.count, headers.utf8.count + count)
           #expect(
             String(decoding: head.bytes, as: UTF8.self)
@@ -382,6 +385,28 @@
       heard.forget { $0 == "a" }
       #expect(heard.hear(30, since: 20, from: 1, "a") == .new(lost: 0))
       #expect(heard.hear(3, since: 1, from: 1, "b") == .new(lost: 1))
+    }
+
+    @Test("A number that somebody has invented neither hides later ones, nor makes sums overflow")
+    func invented() {
+      for invented in [.max, 1 << 62, 1 << 33, 1 << 25] as [UInt64] {
+        var (heard, sum) = (HeardNumbers(), 0)
+        for number in [5, invented, 6, 7, invented, invented, 8, 7] as [UInt64] {
+          switch heard.hear(number, since: 1, from: 1, "a") {
+          case .double: #expect(number == invented || number == 7)
+          case .new(let lost):
+            sum += lost ?? 0
+            if number != invented { #expect(lost == nil || lost == 0) }
+          }
+        }
+        #expect(heard.hear(9, since: 1, from: 1, "a") == .new(lost: 0))
+        #expect(sum <= 1 << 33)
+      }
+      // Before anything else has been heard, too.
+      var heard = HeardNumbers()
+      #expect(heard.hear(.max, since: .max, from: 1, "a") == .new(lost: 0))
+      #expect(heard.hear(3, since: 1, from: 1, "a") == .new(lost: nil))
+      #expect(heard.hear(3, since: 1, from: 1, "a") == .double)
     }
 
     @Test("What has not been heard for long is forgotten, and memory is bounded")
