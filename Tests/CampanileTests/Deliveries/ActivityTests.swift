@@ -47,7 +47,6 @@ struct ActivityTests {
 
   // MARK: A post arrives
 
-  // Broken by: Activity.arrive, if it asks for a second job or for none.
   @Test("A post asks for a job at an idle mailbox alone", arguments: Stage.allCases)
   func arrives(stage: Stage) {
     let machine = Machine(stage)
@@ -56,7 +55,6 @@ struct ActivityTests {
     #expect(!machine.isIdle)
   }
 
-  // Broken by: Activity.request, if it does not look at what is on its way.
   @Test("A post at an idle mailbox leaves it to a late job, if that is as urgent")
   func arrivesBeforeLateJob() {
     for (late, first) in [(Urgency.high, Urgency.medium), (.medium, .high)] {
@@ -73,7 +71,6 @@ struct ActivityTests {
     }
   }
 
-  // Broken by: Activity.arrive, if a more urgent post raises nothing, or each is looked up.
   @Test("A post before the jobs begin asks for one more, if it is more urgent than all of them")
   func arrivesBeforeJobs() {
     let machine = Machine()
@@ -88,7 +85,6 @@ struct ActivityTests {
     #expect(machine.lookUpCount == 5)
   }
 
-  // Broken by: Activity.arrive, if what arrives during a drain is not looked up.
   @Test(
     "The most urgent post during a drain is remembered", arguments: [Stage.draining, .inline])
   func arrivesDuringDrain(stage: Stage) {
@@ -107,7 +103,6 @@ struct ActivityTests {
 
   // MARK: A poster is on the target
 
-  // Broken by: Activity.beginInline, if it does not look whether the mailbox is idle.
   @Test("A poster on the target gets an idle mailbox alone", arguments: Stage.allCases)
   func beginsInline(stage: Stage) {
     let machine = Machine(stage)
@@ -117,7 +112,6 @@ struct ActivityTests {
 
   // MARK: A job begins
 
-  // Broken by: Activity.begin, if two jobs deliver, or a late one does.
   @Test("A job delivers if something waits and nobody else delivers", arguments: Stage.allCases)
   func begins(stage: Stage) {
     let machine = Machine(stage)
@@ -125,7 +119,6 @@ struct ActivityTests {
     #expect(machine.isIdle == (stage == .idle))
   }
 
-  // Broken by: Activity.begin, if a job that comes second leaves no trace, or does at an idle mailbox.
   @Test("A job that begins beside another one hands its priority over", arguments: Stage.allCases)
   func handsOver(stage: Stage) {
     let machine = Machine(stage)
@@ -134,7 +127,6 @@ struct ActivityTests {
     #expect(!machine.isMoreUrgent(than: .high))
   }
 
-  // Broken by: Activity.begin, if it takes all jobs for begun, or none.
   @Test("A job that begins is no longer on its way, and the others are")
   func oneBit() {
     let machine = Machine()
@@ -149,7 +141,6 @@ struct ActivityTests {
 
   // MARK: A turn ends
 
-  // Broken by: Activity.end, if it forgets what was wanted, or takes the last priority for the greatest.
   @Test(
     "What is left goes on as urgently as the turn, or as a post that came meanwhile",
     arguments: [Stage.draining, .inline])
@@ -165,7 +156,6 @@ struct ActivityTests {
     #expect(machine.end(.medium, isEmpty: false) == .medium)
   }
 
-  // Broken by: Activity.end, if it asks for a job beside one that is as urgent.
   @Test("What is left is left to a job on its way, if that is as urgent")
   func endsBeforeLateJob() {
     let machine = Machine()
@@ -177,7 +167,6 @@ struct ActivityTests {
     #expect(machine.begin(.high))
   }
 
-  // Broken by: Activity.end, if what was wanted is left for the next drain.
   @Test(
     "What was wanted in a turn that leaves nothing is forgotten",
     arguments: [Stage.draining, .inline]
@@ -195,7 +184,6 @@ struct ActivityTests {
 
   // MARK: A job is released
 
-  // Broken by: Activity.giveUp, if the job counts as on its way, or a drain as ended.
   @Test("A job that is released makes a scheduled mailbox idle", arguments: Stage.allCases)
   func givesUp(stage: Stage) {
     let machine = Machine(stage)
@@ -207,7 +195,6 @@ struct ActivityTests {
     }
   }
 
-  // Broken by: Activity.giveUp, if it takes all jobs for released.
   @Test("Of two jobs one is released: the other is still on its way, and finds nothing")
   func givesUpOneOfTwo() {
     let machine = Machine()

@@ -7,7 +7,6 @@ struct AsyncCallTests {
   private let center = MessageCenter()
   private let heard = Inbox<Int>()
 
-  // Broken by: AsyncCall.isInside, if a call counts that has ended.
   @Test(
     "K4 A task that outlives the call it was made in is not inside the observer",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -26,7 +25,6 @@ struct AsyncCallTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: AsyncCall.running, if who waited for a call counts when that one has ended.
   @Test(
     "K4 A task that outlives a call that another one waited for is not inside the observer",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -52,7 +50,6 @@ struct AsyncCallTests {
     withExtendedLifetime((outer, inner)) {}
   }
 
-  // Broken by: AsyncCall.isCurrent, if a call counts that has ended.
   @Test(
     "K10 A task that outlives the call it was made in waits for that observer too",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -77,7 +74,6 @@ struct AsyncCallTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObservationRequest.preparation, if it forgets who waits for the call.
   @Test(
     "K10 Asynchronous observers that post to each other and wait do not wait forever",
     arguments: [AsyncExecution.oneAtATime, .concurrent], [1, 2, 8])

@@ -71,7 +71,6 @@ struct AsyncObserverTests {
     #expect(heard.values == [0])
   }
 
-  // Broken by: AsyncRunner.start, if its task does not run on the observer's actor.
   @Test("K3 An isolated observer is not entered after its actor has ended or paused it")
   @MainActor
   func endedOnItsActor() async {
@@ -96,7 +95,6 @@ struct AsyncObserverTests {
     withExtendedLifetime((free, screen)) {}
   }
 
-  // Broken by: Mailbox.drainInTask, if it stays on the actor between two calls.
   @Test("K8 An actor that is let go of is kept by the call that runs, and not by what waits")
   func keepsItsActorForACall() async {
     let (ticks, heard, gate) = (Broadcaster<Int>(), Recorder<Int>(), AsyncGate())
@@ -174,7 +172,6 @@ struct AsyncObserverTests {
     #expect(finished.values == [width])
   }
 
-  // Broken by: AsyncRunner.start, if it does not look whether it has ended meanwhile.
   @Test("A task that is begun as its observer ends is cancelled too")
   func begunLate() async {
     let runner = AsyncRunner(.unbounded, .none)
@@ -189,7 +186,6 @@ struct AsyncObserverTests {
     #expect(await states.values(count: 1) == [true])
   }
 
-  // Broken by: DeliveryCounters.endCall, if it keeps whom it has resumed.
   @Test("K4 Who waits for the calls of an observer is resumed once, when none runs")
   func resumedOnce() {
     let counters = DeliveryCounters()
@@ -313,7 +309,6 @@ struct AsyncObserverTests {
     #expect(heard.count == 1)
   }
 
-  // Broken by: AnyObserver.claim, if the registry ends the registration as soon as the call has begun.
   @Test(
     "The task of the only call is not canceled by the end that it brings",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -368,7 +363,6 @@ struct AsyncObserverTests {
     #expect(await states.values(count: 1) == [true])
   }
 
-  // Broken by: ObservationRequest.preparation, if it does not end a registration of one call.
   @Test(
     "K16 What the only call kept is released when the call has returned",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -386,7 +380,6 @@ struct AsyncObserverTests {
   }
 
   #if DEBUG
-    // Broken by: ObservationRequest.makeConcurrent, if its tasks do not look whether it has ended.
     @Test(
       "K3 A call whose task has not begun it is not begun after a cancel",
       arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -409,7 +402,6 @@ struct AsyncObserverTests {
       slot.set(nil)
     }
 
-    // Broken by: ObservationRequest.makeSerial, if it keeps what waits until the call has returned.
     @Test("K16 What waits behind the only call is given up when that call begins")
     func onceKeepsNothingWaiting() async throws {
       let (gates, call, life) = (CheckpointGates(), AsyncGate(), LiveCount())
@@ -435,7 +427,6 @@ struct AsyncObserverTests {
     }
   #endif
 
-  // Broken by: ObservationRequest.preparation, if it ends the registration outside the call.
   @Test(
     "K4 Whoever hears of the end of the only call is inside it, and is not made to wait for it",
     arguments: [AsyncExecution.oneAtATime, .concurrent])

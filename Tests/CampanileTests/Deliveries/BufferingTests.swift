@@ -28,7 +28,6 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 7)
   }
 
-  // Broken by: ObserverRegistry.arrive, if it does not tell who waits.
   @Test("K10 who waits is told when a bounded observer has been called by itself")
   func waitedFor() async throws {
     let manual = ManualTarget()
@@ -49,7 +48,6 @@ struct BufferingTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ObservationRequest.makeBounded, if its mailbox knows the target.
   @Test("K16 a target goes although something waits on it for an observer that has ended")
   func targetGoes() {
     weak var lost: ManualTarget?
@@ -99,7 +97,6 @@ struct BufferingTests {
     #expect(heard.values == Array(0..<3_000))
   }
 
-  // Broken by: Mailbox.drain, if it goes on beside the job that it has enqueued.
   @Test("K10 K12 after a thousand values a bounded observer lets others have the target")
   func givesWay() {
     let target = ManualTarget()
@@ -116,7 +113,6 @@ struct BufferingTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObserverRegistry.arrive, if it does not end what has had its one call.
   @Test("K12 K16 a bounded observer asked for once has one call, and is gone after it")
   func once() throws {
     let leaks = LeakTracker()

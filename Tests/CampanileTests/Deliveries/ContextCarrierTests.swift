@@ -123,7 +123,6 @@ struct ContextCarrierTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: StateStorage.tellMissed, if it does not keep the context.
   @Test("A follower that another thread calls after a pause has the context of who resumed it")
   func resumedElsewhere() {
     let (state, gate) = (CurrentValue(0), Gate())
@@ -140,7 +139,6 @@ struct ContextCarrierTests {
     withExtendedLifetime(last) {}
   }
 
-  // Broken by: ContextCarrier.init, if it does not notice a second call.
   @Test("A carrier that makes the call it was given twice stops the program")
   func twice() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

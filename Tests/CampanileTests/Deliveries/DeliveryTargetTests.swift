@@ -8,7 +8,6 @@ struct DeliveryTargetTests {
   private let heard = Recorder<Int>()
   private let target = ManualTarget()
 
-  // Broken by: ActorTarget.of, if it knows an actor by its address alone.
   @Test(
     "K9 an actor is not taken for one that died at its address and whose target is still in use")
   func successor() async throws {
@@ -65,7 +64,6 @@ struct DeliveryTargetTests {
     #expect(target.enqueuedCount == 1)
   }
 
-  // Broken by: Mailbox.endInline, if it does not schedule what came meanwhile.
   @Test("A poster that is on the target runs inline; ordered observers queue")
   func inline() {
     let tokens = [
@@ -114,7 +112,6 @@ struct DeliveryTargetTests {
     #expect(heard.values == [1, 2])
   }
 
-  // Broken by: MailboxState.take, if it makes the mailbox idle while there is something to deliver.
   @Test("K6 a post from an observer on the target is delivered after it, by the job that runs")
   func nested() {
     let token = center.observe(Tick.self, on: .target(target)) { [center, heard] tick in
@@ -154,8 +151,6 @@ struct DeliveryTargetTests {
     #expect(heard.values.isEmpty)
   }
 
-  // Broken by: ObserverRegistry.endDead, if it takes who has no owner for one whose owner has gone;
-  // RecordBuffer.discardAll and Mailbox.discardPending, if they end nobody.
   @Test(
     "K8 What an ended target discards ends the registrations of dead owners, and no others",
     arguments: [Buffering.unbounded, .newest(1)])
@@ -179,8 +174,6 @@ struct DeliveryTargetTests {
   }
 
   #if DEBUG
-    // Broken by: RecordBuffer.discardAll, if it looks at the lists for each record; Mailbox
-    // .discardPending, if it looks at others than its own observer.
     @Test(
       "What an ended target discards has each registration looked at once, however much waits",
       arguments: [false, true])
@@ -244,7 +237,6 @@ struct DeliveryTargetTests {
     #expect(heard.values == Array(0..<3_000))
   }
 
-  // Broken by: DeliveryJob.runNext, if a job that has nothing left holds on to the mailbox.
   @Test(
     "K6 A job that was run to its end one by one discards nothing that comes later",
     arguments: [Buffering.unbounded, .newest(4)])
@@ -263,7 +255,6 @@ struct DeliveryTargetTests {
     #expect(target.mailbox.discardedCount + token.registration.droppedCount == 0)
   }
 
-  // Broken by: RecordBuffer.recycle, if the memory that it leaves does not begin at its beginning.
   @Test("K6 Deliveries that are made one by one and all at once lose none, and keep their order")
   func alternating() {
     let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)

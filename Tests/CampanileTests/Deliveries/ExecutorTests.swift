@@ -45,7 +45,6 @@ struct ExecutorTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ExecutorTarget.enqueue, if its tasks have no priority.
   @Test(
     "A job on an executor is as urgent as the post that asked for it", arguments: [true, false])
   func priority(isSerial: Bool) async throws {
@@ -93,7 +92,6 @@ struct ExecutorTests {
     withExtendedLifetime((first, target)) {}
   }
 
-  // Broken by: ExecutorTarget.Key, if it does not say which kind of executor is meant.
   @Test("An executor of both kinds has a target for each")
   func bothKinds() {
     let executor = QueueExecutor(TestQueue().queue)

@@ -22,7 +22,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["1", "posted"])
   }
 
-  // Broken by: QueueTarget.isCurrent, if it does not ask whether the queue is a global one.
   @Test("K11 a poster is on a queue that its own queue targets, and never on a global queue")
   func targeted() throws {
     let mine = try #require(queue.delivery.target)
@@ -48,7 +47,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["true"])
   }
 
-  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle.
   @Test("K11 a poster on the queue queues behind what waits there")
   func behind() {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
@@ -68,8 +66,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["posted", "1", "2"])
   }
 
-  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle;
-  // Mailbox.endInline, if it does not schedule.
   @Test("K11 a post from inside an inline observer of the queue queues")
   func nested() {
     let token = center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in
@@ -98,7 +94,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["0", "posted", "1", "posted", "2", "posted"])
   }
 
-  // Broken by: Mailbox.endInline, if it does not schedule what came meanwhile.
   @Test("K11 ordered observers always queue, unordered ones beside them run inline")
   func ordered() {
     let tokens = [
@@ -115,7 +110,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["inline", "posted", "ordered"])
   }
 
-  // Broken by: ObserverList.count, if those who queue always are not counted down.
   @Test("K11 an ordered neighbor that has ended makes nobody queue")
   func orderedNeighbor() {
     let ordered = center.observe(Tick.self, on: queue.delivery.ordered) { _ in }
@@ -133,7 +127,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["1", "posted", "2", "posted"])
   }
 
-  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle.
   @Test("K11 two deliveries to one queue are one target, also across centers")
   func oneTarget() {
     let other = MessageCenter()

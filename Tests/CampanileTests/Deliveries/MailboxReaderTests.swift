@@ -135,7 +135,6 @@ struct MailboxReaderTests {
     }
   }
 
-  // Broken by: MailboxState.readAll, if it says that an open mailbox is over.
   @Test("A reader that takes all finds an empty mailbox open, and not over")
   func readsAllOfNothing() {
     let state = MailboxMachine(.unbounded, isRead: true)
@@ -144,7 +143,6 @@ struct MailboxReaderTests {
     #expect(state.isEmpty)
   }
 
-  // Broken by: MailboxState.wait, if it looks only whether the source has ended, or lets two readers wait.
   @Test("A reader of an ended source does not wait while there is something to read")
   func doesNotWait() throws {
     let state = MailboxMachine(.unbounded, isRead: true)

@@ -126,7 +126,6 @@ struct MailboxStateTests {
     #expect(deliver(state) == [1])
   }
 
-  // Broken by: MailboxState.append or endInline, if they look up a priority of their own.
   @Test("The priority that a poster names is that of the job it asks for")
   func posterPriority() {
     let state = MailboxMachine()
@@ -141,7 +140,6 @@ struct MailboxStateTests {
     #expect(state.endInline(by: .high) == .high)
   }
 
-  // Broken by: MailboxState.giveWay, if it looks at the batch alone.
   @Test("A job that has delivered its batch gives way to another one, if something came meanwhile")
   func giveWayWithoutRest() {
     let state = MailboxMachine()
@@ -190,7 +188,6 @@ struct MailboxStateTests {
     #expect(state.append(envelope, 5) != nil)
   }
 
-  // Broken by: MailboxState.giveUp, if it ends the drain of another job.
   @Test("A job that is released while another one delivers takes what waits, and not the turn")
   func discardBesideDrain() {
     let state = MailboxMachine()
@@ -215,7 +212,6 @@ struct MailboxStateTests {
 
   // MARK: One observer
 
-  // Broken by: MailboxState.admit, if it lets in more than one beside a full buffer, or none.
   @Test(
     "K12 One request to go on is admitted beside a full buffer, and no more", arguments: [1, 2, 8])
   func resumptions(capacity: Int) {
@@ -236,7 +232,6 @@ struct MailboxStateTests {
     #expect(first.job == .medium)
   }
 
-  // Broken by: MailboxState.admit, if the envelope that leaves is not that of the value that leaves.
   @Test("K10 What is not kept leaves with its own envelope")
   func envelopesLeave() {
     let (old, new) = (DeliveryTracker(), DeliveryTracker())
@@ -254,7 +249,6 @@ struct MailboxStateTests {
     #expect(admit(3, to: oldest, new).tracker === new)
   }
 
-  // Broken by: MailboxState.admit, if it asks for a job while one delivers.
   @Test("A job of one observer gives way to another one, if something came during its turn")
   func giveWayOfOne() {
     let state = MailboxMachine(.unbounded)
@@ -341,7 +335,6 @@ struct MailboxStateTests {
     #expect(state.isIdle)
   }
 
-  // Broken by: MailboxState.close, if it takes its list or its records for granted.
   @Test("K16 A mailbox to which nothing ever came closes, and so does a closed one")
   func closeEmpty() {
     let state = MailboxMachine(.unbounded)
@@ -359,7 +352,6 @@ struct MailboxStateTests {
     #expect(used.isEmpty)
   }
 
-  // Broken by: MailboxState.begin or giveUp, if a job of a closed mailbox finds something.
   @Test("A job of a closed mailbox finds nothing, whether it begins or is released")
   func jobAfterClose() {
     for begins in [true, false] {

@@ -108,7 +108,6 @@ struct PostAndWaitTests {
   /// What waits for a target, or runs in a task.
   enum Kind: CaseIterable, Sendable { case unbounded, bounded, oneAtATime, concurrent }
 
-  // Broken by: ObserverRegistry.arrive, if it ends a delivery before it makes it.
   @Test(
     "K10 who waits goes on when the call has returned, and not before", arguments: Kind.allCases)
   func notBeforeTheEnd(kind: Kind) async throws {
@@ -277,7 +276,6 @@ struct PostAndWaitTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: DeliveryTracker.wait, if it asks whether the task is canceled, not whether all is over.
   @Test("K10 in a cancelled task it does not throw once everything was delivered")
   func cancelledAfterAll() async throws {
     let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
@@ -321,7 +319,6 @@ struct PostAndWaitTests {
     token.cancel()
   }
 
-  // Broken by: ObservationRequest.makeAsynchronous, if a concurrent observer waits for calls of its own.
   @Test("K10 a concurrent observer that waits for a post does not wait for its own call of it")
   func ownConcurrentCall() async throws {
     let (gate, ended) = (AsyncGate(), Inbox<Int>())

@@ -31,7 +31,6 @@ struct PriorityTests {
     for await _ in done.stream {}
   }
 
-  // Broken by: Activity.arrive, if a more urgent post raises nothing, or any post does.
   @Test(
     "A more urgent post brings one more job at its priority, and no other post does",
     arguments: [Buffering.unbounded, .newest(64)])
@@ -59,7 +58,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Activity.begin, if two jobs deliver at a time.
   @Test(
     "K6 Of two jobs that a concurrent target runs at once, one delivers",
     arguments: [Buffering.unbounded, .newest(64)])
@@ -86,7 +84,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Activity.end, if the rest goes on at another priority.
   @Test("What a job leaves goes on at the same priority")
   func goesOn() async {
     let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
@@ -98,7 +95,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Activity.arrive, if it forgets how urgent a post is that comes during a drain.
   @Test("What a job leaves goes on as urgently as the most urgent post that came meanwhile")
   func urgentDuringDrain() async {
     let gate = Gate()
@@ -123,7 +119,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Activity.begin, if an urgent job that finds another one at work leaves no trace.
   @Test("What an urgent job was asked for goes on urgently, though a less urgent one took it")
   func urgentJobDuringDrain() async {
     let gate = Gate()
@@ -145,7 +140,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Activity.arrive, if it forgets how urgent a post is that comes during an inline call.
   @Test("What came while a poster called its observers itself goes on as urgently as it was posted")
   func urgentDuringInline() async {
     let (manual, gate) = (ManualTarget(), Gate())
@@ -206,7 +200,6 @@ struct PriorityTests {
     }
   }
 
-  // Broken by: ActorTarget.enqueue, if the job has the priority of whoever is first.
   @Test("A message that is posted urgently is heard urgently on a busy actor")
   func actor() async throws {
     let busy = Busy()
@@ -224,7 +217,6 @@ struct PriorityTests {
     #expect(priorities.values.last.map { $0 >= .high } == true)
   }
 
-  // Broken by: Mailbox.drainInTask, if it goes on for a more urgent post.
   @Test("An asynchronous observer hears a message that is posted urgently in an urgent task")
   func asynchronous() async throws {
     let gate = AsyncGate()

@@ -24,7 +24,6 @@ struct TurnTests {
     return seen.value
   }
 
-  // Broken by: Mailbox.drain, if it looks at the limit between batches only.
   @Test(
     "A block that is enqueued right after the first message of very many runs after 1,024 of them",
     arguments: [Buffering.unbounded, .newest(5_000)])
@@ -37,7 +36,6 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: QueueTarget.enqueue, if the block does not keep the target.
   @Test("A turn ends after 1,024 of others' messages too, though who asked for it has gone")
   func turnOfOneThatHasGone() {
     let other = Broadcaster<Int>()
@@ -53,7 +51,6 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: RecordBuffer.deliver, if it does not say how much is left.
   @Test("K15 What waits behind a running observer is counted, whatever its job has taken")
   func waitingCount() {
     let (gate, counts) = (Gate(), Recorder<Int>())
@@ -77,7 +74,6 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: MailboxState.giveWay, if the rest of the batch goes behind what came later, or is lost.
   @Test(
     "What is left of a batch keeps its place before what came later, and is waited for",
     arguments: [2, 8])
@@ -101,7 +97,6 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Mailbox.discardPending, if it forgets the rest of a batch.
   @Test("What a job left waiting is discarded with its target, counted and waited for no longer")
   func discarded() async throws {
     let target = ManualTarget()
@@ -128,8 +123,6 @@ struct TurnTests {
     }
   }
 
-  // Broken by: DrainTurn.note, if it does not look at the clock; QueueTarget, if the main queue's
-  // mailbox only counts.
   @Test("Where time counts, a turn ends at the first look at the clock that is late enough")
   func time() {
     let clock = StepClock()
@@ -149,7 +142,6 @@ struct TurnTests {
     #expect(QueueTarget(queue.queue).mailbox.pace.clock == nil)
   }
 
-  // Broken by: Mailbox.drain, if it does not ask the turn.
   @Test("A timed mailbox gives its target back between two messages, and the rest goes on")
   func timed() {
     final class Timed: DeliveryTarget {
@@ -183,7 +175,6 @@ struct TurnTests {
 
   // MARK: Asynchronous
 
-  // Broken by: Mailbox.drainInTask, if it never yields.
   @Test("An asynchronous observer of a stream of values gives its thread away now and then")
   func asynchronous() async {
     let executor = ManualExecutor()
@@ -208,7 +199,6 @@ struct TurnTests {
     #expect(executor.ranCount > 1_000 / 64)
   }
 
-  // Broken by: ValueSequence.Iterator.next, if it never yields.
   @Test("A reader of values that wait gives its thread away now and then")
   func sequence() async {
     let executor = ManualExecutor()

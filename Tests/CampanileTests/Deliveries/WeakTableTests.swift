@@ -6,7 +6,6 @@ import Testing
 struct WeakTableTests {
   private let live = LiveCount()
 
-  // Broken by: WeakTable.insert, if it does not purge, or forgets who lives.
   @Test("K16 what has gone takes no more room than what lives", arguments: [0, 10, 200])
   func purge(livingCount: Int) {
     var table = WeakTable<Int, Tracked>(purgingFrom: 8)
@@ -39,7 +38,6 @@ struct WeakTableTests {
 struct ActorTargetTests {
   private actor Desk {}
 
-  // Broken by: ActorTarget.of, if it takes no target from the table.
   @Test(
     "K5 everybody who names one actor gets one target, and another actor another",
     arguments: [2, 8])
@@ -53,7 +51,6 @@ struct ActorTargetTests {
     withExtendedLifetime((kept, desk, other)) {}
   }
 
-  // Broken by: ActorTarget.of, if it does not ask whether the actor of the target lives.
   @Test("K9 a new actor at a dead one's address has a target of its own")
   func addressUsedAgain() {
     // Kept beyond their actors, each of which leaves its address to the next one, mostly.
@@ -66,7 +63,6 @@ struct ActorTargetTests {
     }
   }
 
-  // Broken by: WeakTable.insert, if it does not purge.
   @Test("K16 the table of actors does not grow with those that do not observe", arguments: [2, 8])
   func table(width: Int) {
     let center = MessageCenter()

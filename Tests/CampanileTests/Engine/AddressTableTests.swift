@@ -16,7 +16,6 @@ struct AddressTableTests {
     unsafe map.object(for: key)?.takeUnretainedValue()
   }
 
-  // Broken by: AddressMap.insert, if it leaves out what the old table held.
   @Test("Objects are found by their key, however many come, also where keys share a place")
   func find() {
     let life = LiveCount()
@@ -44,8 +43,6 @@ struct AddressTableTests {
     #expect(life.current == 0)
   }
 
-  // Broken by: AddressTable.index(of:), which took the object at an unused place without asking
-  // whether the place had become another key's meanwhile.
   @Test(
     "K9 Who looks for a key while others are put in finds no other object, and those before it",
     arguments: widths)
@@ -109,7 +106,6 @@ struct ManyTypesTests {
     center.observe(type) { [heard] _ in heard.record(number) }
   }
 
-  // Broken by: AddressMap.insert, if it leaves out what the old table held.
   @Test("K1 Observers of many types hear their own, whatever came to the table after them")
   func manyTypes() {
     var tokens: [ObservationToken] = []

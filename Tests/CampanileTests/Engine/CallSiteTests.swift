@@ -17,7 +17,6 @@ struct CallSiteTests {
     #expect(Set(again).count == 1)
   }
 
-  // Broken by: CallSite.init, if a line that its number does not hold traps.
   @Test("A line that a caller made up is a line", arguments: [0, 7, UInt(Int.max), .max])
   func lines(line: UInt) {
     let location = CallSite(file: "A/File.swift", line: line)

@@ -61,8 +61,6 @@
       return HeldThreads(gate: gate, waits: [wait])
     }
 
-    // Broken by: AnyObserver.isPlain, if it does not look at the bit of an ended registration;
-    // ObserverRegistry.scan, if it passes over a record.
     @Test(
       "K3 K16 Whichever of a post and a canceller comes first, the call and the release agree",
       arguments: Ordering.all, widths)
@@ -96,7 +94,6 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.end, if it does not tell that a registration had ended before.
     @Test("K3 One of many cancellers ends the registration", arguments: EndStep.allCases, widths)
     func cancellers(step: EndStep, width: Int) {
       let held = HeldSource()
@@ -117,7 +114,6 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.end, if it comes to the release while it holds the lock.
     @Test(
       "K1 K3 Posts and changes go on while an ended closure is about to be released",
       arguments: widths)
@@ -137,7 +133,6 @@
       #expect(held.list.count == 1)
     }
 
-    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a reservation.
     @Test("K16 A post that leaves during a scan looks at what waits", arguments: widths)
     func leaveDuringScan(width: Int) {
       let held = HeldSource()
@@ -164,8 +159,6 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back; State.takeTickets, if it
-    // releases for the first post that leaves.
     @Test(
       "K16 A post that leaves last releases what waited, however many leave with it",
       arguments: [ObserverRegistry.Checkpoint.left, .willReclaim], widths)

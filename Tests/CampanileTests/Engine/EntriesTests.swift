@@ -94,7 +94,6 @@ struct EntriesTests {
     #expect(buffer.entries.index(of: 3) == 1)
   }
 
-  // Broken by: Entries.append, if it leaves the place in the run that was found empty.
   @Test("K2 All empty places at the end are found, whatever was found and restored before")
   func runs() {
     var generator = SeededGenerator(7)
@@ -208,7 +207,6 @@ struct EntriesTests {
     #expect(buffer.entries.count == 16)
   }
 
-  // Broken by: Entries.append, if it publishes the count before the entry.
   @Test("K2 Whoever sees that a place is taken sees by whom", arguments: widths)
   func publication(width: Int) {
     let last = 20_000

@@ -49,7 +49,6 @@
       }
     }
 
-    // Broken by: MessageCenter.deliver, if the post is not limited to whom the questions were about.
     @Test("K2 Nobody is heard past an observer of any message who was the first of these")
     func firstOfAny() {
       let held = HeldCenter()
@@ -73,7 +72,6 @@
       withExtendedLifetime((first, late)) {}
     }
 
-    // Broken by: MessageCenter.postWidely and MessageCenter.postAlongRoute, without the limit.
     @Test(
       "K2 Nobody is heard past an observer of a type that nobody had observed",
       arguments: [false, true])
@@ -93,7 +91,6 @@
       withExtendedLifetime((any, late)) {}
     }
 
-    // Broken by: MessageCenter.findChecked, without the limit.
     @Test("K2 The same for a post that skips one observer")
     func skipping() {
       let held = HeldCenter()
@@ -106,7 +103,6 @@
       withExtendedLifetime((skipped, late)) {}
     }
 
-    // Broken by: KeyedCenter.audience, without the limit.
     @Test(
       "K2 Nobody is heard past an observer of a key, or of any, who was the first of these",
       arguments: [("key", nil), (nil, "key")] as [(String?, String?)])

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("A lock around state", .timeLimit(.long))
 struct LockedTests {
-  // Broken by: Locked.withLockSteppingBack, if it goes in while another thread is there.
   @Test(
     "Threads that step back from each other all have their turn, one at a time", arguments: widths)
   func steppingBack(width: Int) {

@@ -112,7 +112,6 @@
       }
     }
 
-    // Broken by: RecordBuffer.recycle, if it frees no chunk but the newest.
     @Test(
       "K16 Live bytes after 10 and more bursts that fill several chunks differ by less than 64 KiB",
       arguments: [1, 4])
@@ -142,7 +141,6 @@
       }
     }
 
-    // Broken by: AnyObserver, if every observer has room for details.
     @Test("An observer, its token and its place in the list take 136 bytes of the allocator's")
     func size() async {
       await #expect(processExitsWith: .success) {
@@ -160,7 +158,6 @@
       }
     }
 
-    // Broken by: AsyncRunner.start, if it keeps the tasks that have ended.
     @Test(
       "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 1 MiB",
       arguments: [false, true])
@@ -181,7 +178,6 @@
       }
     }
 
-    // Broken by: RecordBuffer.recycle, if it gives no memory back before the buffer is empty.
     @Test(
       "K12 K16 Live bytes after 1,000 and 100,000 values that nobody reads differ by less than 64 KiB"
     )
@@ -234,8 +230,6 @@
       }
     }
 
-    // Broken by: TopicList.replaceTable, if it does not release the old table; SubjectTag.make, if it
-    // makes a tag that nothing releases.
     @Test(
       "K16 Live bytes after some rounds about subjects and several times as many differ by less than 64 KiB",
       arguments: Subjects.allCases, SubjectKind.all)
@@ -259,7 +253,6 @@
       }
     }
 
-    // Broken by: KeyTable.makeTopic, if it forgets nothing, or makes topics of no time.
     @Test(
       "K16 Live bytes after 1,000 and more keys and subjects differ by less than 128 KiB",
       arguments: [true, false], [true, false])

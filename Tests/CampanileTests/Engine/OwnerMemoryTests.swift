@@ -63,7 +63,6 @@ struct OwnerMemoryTests {
     withExtendedLifetime(screens) {}
   }
 
-  // Broken by: OwnerSweep.noteEnd, if it notes nothing.
   @Test(
     "K16 Registrations that have ended are not kept for as many as there once were",
     arguments: [9_000, 9_700, 10_400])

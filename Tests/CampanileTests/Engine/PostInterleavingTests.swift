@@ -7,7 +7,6 @@
   /// the list.
   @Suite("Posts held at each step")
   struct PostInterleavingTests {
-    // Broken by: ObserverRegistry.enter, if it reads no watermark.
     @Test(
       "K1 K2 An observer added during a post hears it only if the watermark was not read yet",
       arguments: PostStep.allCases, widths)
@@ -30,7 +29,6 @@
       newcomer.cancel()
     }
 
-    // Broken by: ObserverList.rebuild, if it leaves out the last registration.
     @Test(
       "K2 A list that grows into new memory during a post keeps the post's observers and its end",
       arguments: PostStep.allCases, widths)
@@ -53,7 +51,6 @@
       withExtendedLifetime(newcomers) {}
     }
 
-    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back.
     @Test(
       "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
       arguments: PostStep.allCases, widths)
@@ -74,8 +71,6 @@
       #expect(held.count(of: "witness") == width + 1)
     }
 
-    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back; AnyObserver.claim, if it
-    // calls what has ended.
     @Test(
       "K3 An observer cancelled after the list was compacted is not called from the old memory",
       arguments: PostStep.allCases, widths)
@@ -96,8 +91,6 @@
       #expect(held.count(of: "extra") == (step == .left ? width * 64 : 0))
     }
 
-    // Broken by: ObserverList.shrink, if it never rebuilds; ObserverRegistry.reclaim, if it does not
-    // give tickets back.
     @Test(
       "K2 K5 Observers that survive a compaction during a post are called once, in order",
       arguments: PostStep.allCases, widths)
@@ -119,7 +112,6 @@
       last.cancel()
     }
 
-    // Broken by: ObserverRegistry.settle, if it takes the watermark for the time.
     @Test(
       "K16 Memory that was made between a post's watermark and its look is kept for the post",
       arguments: widths)
@@ -142,7 +134,6 @@
       withExtendedLifetime((extras, others)) {}
     }
 
-    // Broken by: ObserverRegistry.postToTargets, if it settles before it looks for the targets.
     @Test(
       "K2 K16 A post that has settled has found its targets", arguments: [1, 2, 3], widths)
     func targetsAfterSettling(count: Int, width: Int) {
@@ -163,8 +154,6 @@
       withExtendedLifetime((tokens, token)) {}
     }
 
-    // Broken by: ObserverRegistry.wait, if it waits for no post; ObserverRegistry.reclaim, if it
-    // resumes nobody.
     @Test(
       "K4 Who waits for an ended observer's calls resumes when the posts in progress have left",
       arguments: PostStep.allCases, widths)
@@ -178,9 +167,6 @@
       #expect(resumed.current == 1)
     }
 
-    // Broken by: ThreadRecord.push, if its upper bound bounds the post at once;
-    // ObserverRegistry.settle, if it does not say what the post reaches; ObserverRegistry.wait, if
-    // it waits for no post.
     @Test(
       "K4 K16 Posts that begin later delay neither the wait nor the release of the closure",
       arguments: PostStep.allCases.filter { $0 != .left }, widths)
@@ -199,8 +185,6 @@
       #expect(held.count(of: "witness") == width * 2)
     }
 
-    // Broken by: Ticket.==, if it compares the upper bounds; ObserverRegistry.keep, if all that
-    // waits is one limbo list.
     @Test("K16 What ends during a later post is kept by it, though one that is leaving reclaims")
     func leavingBeforeLater() {
       let held = HeldSource()
@@ -223,7 +207,6 @@
       #expect(life.current == 0)
     }
 
-    // Broken by: ObserverList.drop and ObserverList.group, if what they replace is kept for nobody.
     @Test(
       "K16 The groups that a post has found are kept for it, and those that came later are not",
       arguments: widths)
@@ -250,7 +233,6 @@
       #expect(found == nil)
     }
 
-    // Broken by: ObserverList.drop, if it keeps what it replaces for nobody.
     @Test(
       "K16 The groups that a post has found are kept though the last target goes", arguments: widths
     )
@@ -272,7 +254,6 @@
       #expect(found == nil)
     }
 
-    // Broken by: Mailbox.append, if it counts what comes after the end as dropped.
     @Test(
       "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths
     )
@@ -294,7 +275,6 @@
       #expect(token.registration.droppedCount == 0)
     }
 
-    // Broken by: ObserverRegistry.keep, if it ignores the upper bounds of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",
       arguments: PostStep.allCases.filter(\.isSettled), widths)

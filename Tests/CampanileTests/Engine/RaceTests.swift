@@ -73,7 +73,6 @@ struct RaceTests {
     }
   }
 
-  // Broken by: ObserverList.rebuild, if it leaves out the last registration.
   @Test(
     "K1 K3 K4 K5 K16 Observers that stay hear every post in order, and those that went none",
     arguments: widths, [2, 100])

@@ -124,7 +124,6 @@ struct RecordBufferTests {
     let last: UInt8
   }
 
-  // Broken by: RecordBuffer.append, if it makes no room for what lies between values.
   @Test("K6 A value has room in its chunk wherever that is filled to")
   func filled() {
     let (small, texts, uneven) = (
@@ -155,7 +154,6 @@ struct RecordBufferTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: RecordBuffer.removeFirst, if it does not note where the rest begins, or does not count down.
   @Test("K6 Records that are delivered a few at a time are the oldest, and the rest is as it was")
   func aFewAtATime() {
     let sources = (0..<1_000).map { number in append(number) { "\($0)" } }
@@ -178,7 +176,6 @@ struct RecordBufferTests {
     withExtendedLifetime((sources, kept, late)) {}
   }
 
-  // Broken by: RecordBuffer.recycle, if it waits for the last record.
   @Test("K16 A buffer that is delivered from, and that is never quite empty, does not grow")
   func neverEmpty() {
     var sources = [append(0) { "\($0)" }]
@@ -197,8 +194,6 @@ struct RecordBufferTests {
     withExtendedLifetime(sources) {}
   }
 
-  // Broken by: RecordBuffer.recycle, if it gives the only chunk back, or does not begin at its
-  // front again.
   @Test("K16 The only memory of a buffer is used again when its last record has been delivered")
   func onlyChunk() {
     for number in 0..<100 {
@@ -210,7 +205,6 @@ struct RecordBufferTests {
     #expect(heard.values == (0..<100).map { "\($0)" })
   }
 
-  // Broken by: RecordBuffer.discardAll, if it does not release the value or does not tell who waits.
   @Test("K10 K16 What is discarded is released, reaches nobody, and is waited for no longer")
   func discards() async throws {
     let life = LiveCount()
@@ -226,7 +220,6 @@ struct RecordBufferTests {
     withExtendedLifetime((source, token)) {}
   }
 
-  // Broken by: RecordBuffer.append, if it does not keep the envelope's list.
   @Test("K16 A buffer keeps the lists of its envelopes until they are taken out")
   func keeps() {
     weak var list: ObserverList?

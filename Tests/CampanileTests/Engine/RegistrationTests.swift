@@ -109,8 +109,6 @@ struct RegistrationTests {
     }
   }
 
-  // Broken by: ObserverRegistry.post(_:_:to:limit:), if it ignores the watermark of the
-  // section.
   @Test(
     "K2 An observer added to a target's group after a post does not hear it there",
     arguments: widths)

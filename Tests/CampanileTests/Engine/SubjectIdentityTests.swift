@@ -121,7 +121,6 @@ struct SubjectIdentityTests {
     #expect(center.observerCount == 0)
   }
 
-  // Broken by: ObserverRegistry.reclaim, if it does not give tickets back.
   @Test(
     "K1 K9 Subjects come and go on many threads, and each hears its own alone", arguments: widths)
   func churn(width: Int) {

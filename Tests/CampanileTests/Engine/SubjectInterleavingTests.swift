@@ -48,7 +48,6 @@
       func count(of name: String) -> Int { heard.values.count { $0 == name } }
     }
 
-    // Broken by: TopicList.list, if it makes another list for a subject that has one.
     @Test(
       "K1 K2 One who joins during a post hears the next one",
       arguments: PostStep.allCases, widths)
@@ -64,7 +63,6 @@
       withExtendedLifetime(newcomer) {}
     }
 
-    // Broken by: ObserverRegistry.walk, if it does not stop at the watermark.
     @Test(
       "K2 The first observer of a subject does not hear a post in progress",
       arguments: [PostStep.announced, .watermarked, .found], widths)
@@ -82,8 +80,6 @@
       withExtendedLifetime(newcomer) {}
     }
 
-    // Broken by: ObserverRegistry.call, if it calls an observer without a check; TopicList.remove,
-    // if the list is released with the lock held; ObserverRegistry.exit.
     @Test(
       "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
       arguments: PostStep.allCases, widths)
@@ -123,8 +119,6 @@
       withExtendedLifetime((newcomer, tokens)) {}
     }
 
-    // Broken by: AddressTable.move, if it leaves out the last place; TopicList.replaceTable, if the old
-    // table is released at once.
     @Test(
       "K2 K16 A table that grows and shrinks during a post keeps the post's observer, and goes with it",
       arguments: PostStep.allCases, widths)
@@ -143,7 +137,6 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.walk, if it does not stop at the watermark.
     @Test(
       "K2 K9 A post does not hear of another subject that comes to the place it found",
       arguments: PostStep.allCases, widths)
@@ -165,7 +158,6 @@
       withExtendedLifetime(tokens) {}
     }
 
-    // Broken by: ObserverRegistry.wait, if it waits for no post.
     @Test(
       "K4 Who waits for the calls of the only observer resumes when the posts in progress have left",
       arguments: PostStep.allCases, widths)
@@ -179,7 +171,6 @@
       #expect(resumed.current == 1)
     }
 
-    // Broken by: AddressTable.remove, if the key stays.
     @Test(
       "K1 K3 A canceller held before it reads the reservations: later posts find nobody",
       arguments: [ObserverRegistry.Checkpoint.willScan, .willShrink, .willReclaim], widths)

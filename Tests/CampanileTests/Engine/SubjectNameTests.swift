@@ -30,7 +30,6 @@ struct SubjectNameTests {
     }
   }
 
-  // Broken by: SubjectName.init, if it names every subject by its own address.
   @Test(
     "K9 A new object is not taken for a dead subject at its address, in new tables neither",
     arguments: widths)
@@ -90,7 +89,6 @@ struct SubjectNameTests {
     checkReuse(reused)
   }
 
-  // Broken by: KeyedCenter.register and KeyedCenter.registrations, if they compare addresses.
   @Test("K9 The same for the observers of a key, and for those of any key", arguments: widths)
   func reuseInKeyedCenter(width: Int) {
     let center = KeyedCenter<Int>()
@@ -127,7 +125,6 @@ struct SubjectNameTests {
     checkReuse(reused)
   }
 
-  // Broken by: SubjectTag.make, if it looks for a tag without the lock.
   @Test("K9 A subject has one name, whoever asks first, and its own identity", arguments: widths)
   func oneName(width: Int) {
     for _ in 0..<50 {
@@ -199,7 +196,6 @@ private struct Spoke: MessageCenter.Message {
 
 @Suite("The deinit of a subject", .eachKindOfSubject)
 struct SubjectDeinitTests {
-  // Broken by: TopicList.find, if it does not look for a tag.
   @Test("K9 A post about a subject from its deinit reaches every observer", arguments: widths)
   func post(width: Int) {
     onThreads(width) { _ in
@@ -223,8 +219,6 @@ struct SubjectDeinitTests {
     }
   }
 
-  // Broken by: SubjectIdentity.init or PlainSubject.init, if it reserves the name of an object in its
-  // deinit: an optimized build has that object on the stack.
   @Test("K9 Observed in its deinit, a subject is heard of no more", arguments: widths)
   func observe(width: Int) {
     onThreads(width) { _ in

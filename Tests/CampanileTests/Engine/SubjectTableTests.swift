@@ -52,7 +52,6 @@ struct SubjectTableTests {
     }
   }
 
-  // Broken by: AddressTable.remove, if it clears what stands before a place that is used.
   @Test("K9 Places that were left are filled again, and what stands behind them is still found")
   func refill() {
     var memory = makeTable()
@@ -145,7 +144,6 @@ struct SubjectIndexMemoryTests {
     #expect(life.current == 0)
   }
 
-  // Broken by: TopicList.rebuildTable, if it makes room for what has left.
   @Test("K16 The table grows with the subjects that are observed, not with those that were")
   func bounded() {
     let registry = ObserverRegistry()
@@ -166,8 +164,6 @@ struct SubjectIndexMemoryTests {
     #expect(topic.capacity == 0)
   }
 
-  // Broken by: TopicList.shrinkTable, if it never does; ObserverList.shrink, if a list that has
-  // left does not ask.
   @Test(
     "K16 The table gives its memory back when most subjects have left, alone or with a list",
     arguments: [1, 2])
@@ -189,7 +185,6 @@ struct SubjectIndexMemoryTests {
     #expect(topic.capacity == 0)
   }
 
-  // Broken by: TopicList.rebuildTable, if it does not give the old table out.
   @Test("K16 A table that is replaced is released where no post is searching it")
   func replaced() {
     let registry = ObserverRegistry()
@@ -211,7 +206,6 @@ struct SubjectIndexMemoryTests {
     #expect(!registry.keeps(last))
   }
 
-  // Broken by: TopicList.list and TopicList.remove, if they leave out the table that was replaced.
   @Test("K16 A table that is replaced is left over, for the posts that may be searching it")
   func leftOver() {
     let registry = ObserverRegistry()
@@ -481,7 +475,6 @@ struct SingleObserverTests {
     #expect(!token.isActive)
   }
 
-  // Broken by: SubjectList.leaveHome, if it keeps the hold.
   @Test("K9 A dead subject's shell stays when the table is built anew")
   func shellAfterMove() {
     var player: Player? = Player()

@@ -28,7 +28,6 @@ struct ThreadRecordTests {
     return (source, token)
   }
 
-  // Broken by: ThreadRecord.claim, if it takes memory that others may stand beside.
   @Test("What a thread writes at each post stands on lines of its own", arguments: widths)
   func lines(width: Int) {
     let addresses = Recorder<UInt>()
@@ -67,8 +66,6 @@ struct ThreadRecordTests {
     return reservations
   }
 
-  // Broken by: ThreadRecord.pop, if it leaves the reservation in use; ThreadRecord.push, if it always
-  // makes a reservation.
   @Test("K16 One deep nesting makes no later scan longer", arguments: [1, 9, 16, 17, 500])
   func deepNesting(depth: Int) {
     let deepest = Recorder<[UInt]>()
@@ -123,7 +120,6 @@ struct ThreadRecordTests {
     }
   }
 
-  // Broken by: ObserverRegistry.scan, if it keeps the bits of threads that it finds outside.
   @Test("An end spares the next one from looking at threads that are outside")
   func forgotten() {
     let source = Broadcaster<Int>()

@@ -98,7 +98,6 @@ struct LifetimeTests {
     typealias Subject = Guest
   }
 
-  // Broken by: Lifetime.Storage.add, if it takes an observer whose only call runs for one that has gone.
   @Test("K9 The end of a subject cancels the only call, also one that began at the registration")
   func onlyCall() async {
     let (gate, states) = (AsyncGate(), Inbox<Bool>())

@@ -27,7 +27,6 @@ struct TokenBagTests {
     #expect(center.observerCount == 0)
   }
 
-  // Broken by: TokenBag.insert, if it keeps the token as often as it is inserted.
   @Test("A bag keeps a token once, however often it is inserted, and after its registration too")
   func insertedAgain() {
     let token = center.observe(Tick.self) { _ in }
@@ -69,7 +68,6 @@ struct TokenBagTests {
     #expect(heard.values == [2])
   }
 
-  // Broken by: TokenBag.cancel, if it takes the pauses back.
   @Test("The pauses of a bag stay when it is canceled")
   func canceledWhilePaused() {
     bag.pause()
@@ -160,7 +158,6 @@ struct TokenBagTests {
     #expect(live.current == 0)
   }
 
-  // Broken by: TokenBag.purge, if it forgets a registration whose only call runs.
   @Test(
     "However many others come and go, a bag keeps the observer whose only call runs in a task",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -187,7 +184,6 @@ struct TokenBagTests {
     #expect(await states.values(count: 2).sorted { !$0 && $1 } == [false, true])
   }
 
-  // Broken by: TokenBag.purge, if it keeps the tokens, or is never due; TokenBag.cancel, if it does.
   @Test("K16 A bag keeps few tokens that have ended, and none once it was cancelled")
   func tokens() throws {
     let leaks = LeakTracker()

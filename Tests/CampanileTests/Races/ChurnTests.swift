@@ -46,9 +46,6 @@ struct ChurnTests {
   private let subjects = (0..<4).map { _ in Player() }
   private let queues = (0..<2).map { DispatchQueue(label: "churn \($0)") }
 
-  // Broken by: ObserverRegistry.end, if the reservations are read before `withdraw` or only before
-  // `shrink`; ObserverRegistry+Walk, if the groups of a stop are read after `settle` without
-  // `reopen`.
   @Test(
     "K3, K7, K16 Nothing is called after its release and nothing leaks",
     .timeLimit(.long), arguments: [1, 2, 8])

@@ -5,7 +5,6 @@ import Testing
 /// What registries, indexes and mailboxes keep, and for how long.
 @Suite("What is kept, and until when", .eachKindOfSubject)
 struct KeptStateTests {
-  // Broken by: ObserverRegistry.forget, if it leaves the identifier in the table of owners.
   @Test("K16 Nothing is kept for an owner whose registrations have ended")
   func owners() {
     let source = Broadcaster<Int>()
@@ -18,7 +17,6 @@ struct KeptStateTests {
     }
   }
 
-  // Broken by: ObserverRegistry.reclaim, if it does not give tickets back.
   @Test("K16 A registration that follows an end does not make the post forget what waits for it")
   func registeredAfterAnEnd() {
     let (source, life) = (Broadcaster<Int>(), LiveCount())
@@ -36,7 +34,6 @@ struct KeptStateTests {
     withExtendedLifetime((first, third)) {}
   }
 
-  // Broken by: ObserverRegistry.finish, if it keeps the registrations whose owners are to be looked at.
   @Test("K16 A source that has gone leaves nothing behind, though the owners live")
   func goneSource() {
     let screen = Screen()
@@ -58,7 +55,6 @@ struct KeptStateTests {
     withExtendedLifetime(screen) {}
   }
 
-  // Broken by: MailboxState.close, if it keeps for whom it was.
   @Test(
     "K16 A job that waits for a bounded observer which has ended keeps neither it nor its source")
   func endedBounded() throws {
@@ -80,7 +76,6 @@ struct KeptStateTests {
     try leaks.expectGone()
   }
 
-  // Broken by: Lifetime.Storage.add, if it keeps what has ended already.
   @Test("K16 A lifetime does not keep a registration that ended before it was added")
   func addedLate() throws {
     let leaks = LeakTracker()
@@ -97,7 +92,6 @@ struct KeptStateTests {
     storage.end()
   }
 
-  // Broken by: TopicList.remove, if it does not hand out the list that it takes out.
   @Test(
     "K9 K16 The list of a subject that nobody observes any more is kept for the post that walks it")
   func listOfASubject() {
@@ -122,7 +116,6 @@ struct KeptStateTests {
     #expect(list == nil)
   }
 
-  // Broken by: ObserverList.drop, if a list stays that has lost its last group.
   @Test("K9 K16 A subject that was observed on queues alone is forgotten with its last observer")
   func subjectOnQueues() {
     let center = MessageCenter()
@@ -144,7 +137,6 @@ struct KeptStateTests {
     registration.isKept ? registration.list : nil
   }
 
-  // Broken by: Mailbox.drain, if a job that gives way leaves no other.
   @Test("K6 What is posted by the last delivery that a job makes is delivered by the next job")
   func afterTheLimit() {
     let source = Broadcaster<Int>()
@@ -161,7 +153,6 @@ struct KeptStateTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Lifetime.Storage.end, if it does not say that it has ended.
   @Test("K8 What is added to a lifetime that has ended, ends at once")
   func late() {
     let source = Broadcaster<Int>()
@@ -205,7 +196,6 @@ struct KeptStateTests {
   }
 
   #if DEBUG
-    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a reservation.
     @Test("K16 A post that leaves behind the back of a scan which has seen it looks at what waits")
     func leavesDuringAScan() {
       let held = HeldSource()

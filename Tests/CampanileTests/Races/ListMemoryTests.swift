@@ -8,7 +8,6 @@ struct ListMemoryTests {
 
   private var capacity: Int { source.list.entries?.capacity ?? 0 }
 
-  // Broken by: ObserverList.shrink, if it never rebuilds.
   @Test("K16 A list gives its memory back when most of its registrations have ended")
   func shrinks() {
     var tokens = (0..<10_000).map { _ in source.observe { _ in } }
@@ -19,7 +18,6 @@ struct ListMemoryTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: Entries.restore, if it restores nothing.
   @Test("K2 K16 A place that a post in progress may still read is not used again")
   func placesInUse() {
     let heard = Recorder<String>()
@@ -39,7 +37,6 @@ struct ListMemoryTests {
     for token in tokens.values { token.cancel() }
   }
 
-  // Broken by: ObserverRegistry.checkOwners, if it ends nothing.
   @Test("K8 Dead owners without a lifetime never make up more than a constant factor of the live")
   func deadOwners() {
     for _ in 0..<10_000 {

@@ -10,7 +10,6 @@
     let gates = CheckpointGates()
     let inside = Gate()
 
-    // Broken by: ObserverRegistry.scan, if it does not set the bits again of threads that are inside.
     @Test("K3 K4 K16 A post in progress is seen by every end, not by the first alone")
     func seenByEach() {
       let source = Broadcaster<Int>()
@@ -27,7 +26,6 @@
       withExtendedLifetime(first) {}
     }
 
-    // Broken by: ObserverRegistry.end, if it does not read the reservations again after `shrink`.
     @Test("K16 A post that began after the reservations were read keeps the memory it walks")
     func shrunk() {
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
@@ -55,7 +53,6 @@
       withExtendedLifetime((first, others, last, token)) {}
     }
 
-    // Broken by: ObserverRegistry.runInline, if it does not reopen the section.
     @Test("K16 A post that finds a target's observers after others have run keeps their memory")
     func reopened() {
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
@@ -86,7 +83,6 @@
       withExtendedLifetime((first, second)) {}
     }
 
-    // Broken by: ObserverList.rebuild, if the clock does not advance for the new buffer.
     @Test("K16 A post that began in memory that a removal had made keeps it when it is replaced")
     func replacedTwice() {
       let source = Broadcaster<Int>()
@@ -106,7 +102,6 @@
       withExtendedLifetime((first, others)) {}
     }
 
-    // Broken by: ObserverList.trim, if it does not give out again what a post may be reading.
     @Test("K2 The place of an observer that a post may be reading is not given to another")
     func placeInUse() {
       let source = Broadcaster<Int>()

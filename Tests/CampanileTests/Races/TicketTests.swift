@@ -21,7 +21,6 @@ struct TicketTests {
     registry.withState { $0.limbo.count }
   }
 
-  // Broken by: State.takeTickets, if it does not put together what waits for the same posts.
   @Test(
     "K16 While posts are held, ends inside other posts cost later posts nothing",
     arguments: [1, 2, 8])
@@ -62,7 +61,6 @@ struct TicketTests {
   }
 
   #if DEBUG
-    // Broken by: ObserverRegistry.collect, if it sets the flag of every post.
     @Test("K16 A post that cannot hold what has ended meanwhile leaves without the lock")
     func youngerEnds() {
       let reclaims = LiveCount()
@@ -80,7 +78,6 @@ struct TicketTests {
     }
   #endif
 
-  // Broken by: State.takeTickets, if it leaves the ticket of a post that is not the last.
   @Test("K4 K16 A thread that posts again delays neither the wait nor the release")
   func postsAgain() {
     let (life, resumed) = (LiveCount(), LiveCount())
@@ -109,7 +106,6 @@ struct TicketTests {
     withExtendedLifetime(witness) {}
   }
 
-  // Broken by: [Ticket].reaching, if it takes each of a thread's posts.
   @Test("K16 Of a thread's nested posts the outermost that may hold a closure keeps it")
   func nested() {
     let life = LiveCount()
@@ -130,7 +126,6 @@ struct TicketTests {
     withExtendedLifetime(nesting) {}
   }
 
-  // Broken by: [Ticket].reaching, if it takes the outermost post whatever its upper bound.
   @Test("K16 What was registered inside a post is released when the nested post has left")
   func registeredInside() {
     let life = LiveCount()
@@ -155,7 +150,6 @@ struct TicketTests {
     withExtendedLifetime(outer) {}
   }
 
-  // Broken by: ObserverRegistry.scan, if it does not keep the registry.
   @Test("A source's registry lives until its last ticket is given back")
   func keeper() {
     weak var registry: ObserverRegistry?
@@ -213,7 +207,6 @@ struct TicketTests {
       abandonedTokens.withLock { $0.append(token) }
     }
 
-    // Broken by: ThreadRecord.release, if it leaves the reservations of posts in progress.
     @Test(
       "K4 K16 A thread that ends inside an observer has left its posts",
       arguments: [1, 8, 9, 40], widths)
@@ -236,7 +229,6 @@ struct TicketTests {
       #expect(Self.limboCount(source.registry) == 0)
     }
 
-    // Broken by: ThreadRecord.release, if it begins with the outermost post.
     @Test("K4 A thread that ends in nested posts lets those go on who wait for the inner one")
     func endsInNestedPosts() {
       let inner = Broadcaster<Int>()
@@ -284,7 +276,6 @@ struct TicketTests {
 
     private static let abandonedScopes = Locked<[LiveCount]>([])
 
-    // Broken by: ThreadRecord.claim, if it takes over the scope of a thread that has ended in one.
     @Test("K7 A thread that takes over the record of one that ended in a scope is in no scope")
     func scopeTakenOver() {
       for _ in 0..<20 {
@@ -300,7 +291,6 @@ struct TicketTests {
       }
     }
 
-    // Broken by: ThreadRecord.release, if it leaves the depth of posts in progress.
     @Test("K4 A thread that takes over the record of one that ended inside an observer waits")
     func recordTakenOver() async {
       // In a process of its own, whose only threads that post are these.

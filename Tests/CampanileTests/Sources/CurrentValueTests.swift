@@ -9,7 +9,6 @@ struct CurrentValueTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
-  // Broken by: CurrentValue.update, if it keeps the old value for nobody.
   @Test("An update without followers has the value for itself, and copies nothing")
   func updatedInPlace() {
     final class Box: Sendable {}
@@ -22,7 +21,6 @@ struct CurrentValueTests {
   }
 
   #if DEBUG
-    // Broken by: StateStorage.tell, if it tells whoever is there when it tells.
     @Test("K2 A follower that comes between a set and its telling does not hear of the set")
     func comesBeforeTelling() {
       let act = Locked<(@Sendable () -> Void)?>(nil)
@@ -407,7 +405,6 @@ struct CurrentValueTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: StateStorage.finish, if the readers end before what is on the way to them.
   @Test("K14 A sequence has what was set before finish(), also during a delivery")
   func finishDuringDelivery() async throws {
     let values = state.values()

@@ -47,8 +47,6 @@ struct DerivedSourceTests {
     withExtendedLifetime((tokens, screen, statistics)) {}
   }
 
-  // Broken by: ObserverBody.wrapped and ObservationRequest.makeAsynchronous, if they forget that
-  // there is only one call.
   @Test("The only call of a concurrent observer of a derived source is for the first element")
   func onceConcurrently() async throws {
     let (state, other) = (CurrentValue(0), CurrentValue(0))
@@ -95,7 +93,6 @@ struct DerivedSourceTests {
     #expect(heard.count == before + 1)
   }
 
-  // Broken by: ObserverBody.told, if what is posted during the only call waits behind it.
   @Test(
     "K10 Who waits for a post does not wait for the only call of an observer that had its element")
   func onceWaitedFor() async throws {
@@ -157,7 +154,6 @@ struct DerivedSourceTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ObserverBody.mapped, if what is left out takes room in the buffer.
   @Test("K12 What a filter leaves out takes no room in a bounded buffer, however many there are")
   func room() {
     let manual = ManualTarget()
@@ -174,7 +170,6 @@ struct DerivedSourceTests {
     #expect(tokens.map(\.registration.droppedCount) == [3, 1])
   }
 
-  // Broken by: ObserverBody.told, if it forgets which values are wanted.
   @Test("K12 What a filter behind subjects leaves out takes no room in a buffer")
   func roomWithSubjects() async {
     let (center, manual, player) = (MessageCenter(), ManualTarget(), Player())
@@ -339,7 +334,6 @@ struct DerivedSourceTests {
     withExtendedLifetime((tokens, screen, statistics)) {}
   }
 
-  // Broken by: ObserverBody.told, if a sequence takes in a subject that is in its deinit.
   @Test("K9 A sequence that is told the subject does not hold one that is in its deinit")
   func subjectInItsDeinit() async {
     let sequence = center.messages(of: Ended.self).withSubject.values()

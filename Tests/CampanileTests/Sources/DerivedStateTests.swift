@@ -139,7 +139,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObserverRegistry.report, if it asks one source alone.
   @Test("K13 What a follower of a combined state throws is reported by both states, once each")
   func combinedFailures() {
     let other = CurrentValue(1)
@@ -195,7 +194,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: PairOfChanges.reference, if it is weak.
   @Test("A sequence of a combined state that is not kept itself can be read again")
   func combinedReadAgain() async {
     let other = CurrentValue(0)
@@ -292,7 +290,6 @@ struct DerivedStateTests {
     withExtendedLifetime(center) {}
   }
 
-  // Broken by: MessageCenter.latest, if it returns a state whose registration has ended.
   @Test("The last message is remembered again after everything in the center was canceled")
   func latestAgain() {
     let center = MessageCenter()
@@ -310,7 +307,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: MessageCenter.latest, if a center that has ended begins again.
   @Test("K14 The last message of a type is read, though the center finishes while one is delivered")
   func finishedDuringDelivery() async throws {
     let (center, inside) = (MessageCenter(), Gate())
@@ -367,7 +363,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: MessageCenter.latest, if it publishes the state before it has registered.
   @Test("K1 The state of the last message is found by others once it hears messages")
   func latestIsRegisteredFirst() {
     let (center, isUnknown) = (MessageCenter(), Recorder<Bool>())

@@ -177,7 +177,6 @@ struct ErrorTests {
     var description: String { "one line\r\nand another" }
   }
 
-  // Broken by: ObserverRegistry.report, if it asks only whether there are registrations.
   @Test("K13 a failure whose observers are dead, paused or gone goes to standard error")
   func nobodyListens() async {
     let result = await #expect(

@@ -8,7 +8,6 @@ struct FollowerTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
-  // Broken by: Follower.isWanted, if it does not claim the one call before it is made.
   @Test(
     "K14 a concurrent follower of one call is called once, however many changes come before it ends"
   )
@@ -25,7 +24,6 @@ struct FollowerTests {
     #expect(heard.count == 1)
   }
 
-  // Broken by: Follower.call, if a change that comes too late ends the registration.
   @Test("K14 a change that comes while the only call runs leaves the end to that call")
   func lateForOnce() async throws {
     let gate = AsyncGate()
@@ -47,7 +45,6 @@ struct FollowerTests {
     await #expect(throws: ObservationIsOver.self) { try await only.value }
   }
 
-  // Broken by: Follower.call, if a cancellation leaves a registration of one call without its end.
   @Test(
     "K16 an asynchronous follower of one call whose task cancels itself has had its call",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -64,7 +61,6 @@ struct FollowerTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Follower.call, if it takes its task's cancellation for a failure.
   @Test("K13 an asynchronous follower that is canceled in its call has not failed")
   func canceledCall() async throws {
     let gate = AsyncGate()
@@ -82,9 +78,6 @@ struct FollowerTests {
     #expect(failures.count == 0)
   }
 
-  // Broken by: Follower.takeHeld, if a concurrent follower's changes are told one after the other.
-  // A change may come as late as the end of the initial call, and waits for nothing then: hence some
-  // attempts, in most of which it waits.
   @Test(
     "K14 a concurrent follower has its calls side by side after the initial call", arguments: 1...8)
   func concurrently(attempt: Int) async throws {
@@ -104,7 +97,6 @@ struct FollowerTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Follower.call, if a cancellation leaves the changes waiting for the initial call.
   @Test("K13 an asynchronous follower that cancels its task in its initial call hears what follows")
   func initialCancelsItself() async throws {
     let gate = AsyncGate()
@@ -143,8 +135,6 @@ struct FollowerTests {
     #expect(heard.values == [1, 2, 3])
   }
 
-  // Broken by: MissedChanges.miss, if it merges the request with a change; MissedChanges.pass, if
-  // it tells the request in place of a change.
   @Test(
     "K14 a request that is missed after the initial call takes no change with it",
     arguments: [true, false])
@@ -176,7 +166,6 @@ struct FollowerTests {
     slot.set(nil)
   }
 
-  // Broken by: CurrentValue.register, if it does not make a request again for which changes waited.
   @Test("K14 a follower that resumes before its request is known to be skipped is called")
   func resumedEarly() {
     let paused = Slot<Registration>()
@@ -240,7 +229,6 @@ struct FollowerTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: Follower.admit, if it does not ask whether the registration is paused.
   @Test("K14 nor while it is paused there, but when it resumes")
   func pausedInside() {
     let token = state.observe(.initial) { [state, heard] change in
@@ -302,7 +290,6 @@ struct FollowerTests {
     #expect(heard.values == [1, 2])
   }
 
-  // Broken by: Follower.takeHeld, if changes that come while the held ones are told do not wait.
   @Test("K14 a set inside the telling of what waited for the initial call is told after it")
   func setInsideHeld() {
     let lines = Recorder<String>()

@@ -7,7 +7,6 @@ import Testing
 struct HandOverTests {
   private let heard = Recorder<Int>()
 
-  // Broken by: StateStorage.isRelieved, if it takes back what another thread has taken.
   @Test("K14 A setter returns though another thread goes on setting, which then tells")
   func relieved() {
     let state = CurrentValue(0)
@@ -42,8 +41,6 @@ struct HandOverTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Platform.linger, if it takes no time; StateStorage.isRelieved, if it does not
-  // wait. A thread that is never relieved tells until nobody sets.
   @Test(
     "K14 A setter whose follower is slow is relieved while another thread goes on setting",
     .enabled(if: Effort.isLong))
@@ -82,8 +79,6 @@ struct HandOverTests {
   }
 
   #if DEBUG
-    // Broken by: StateStorage.goOn, if it offers nothing, or offers later; CurrentValueState.takeTurn, if
-    // who comes first tells only its own change.
     @Test("K14 After 64 changes of others a thread offers the rest to the next setter, and returns")
     func offered() {
       let gates = CheckpointGates()
@@ -112,8 +107,6 @@ struct HandOverTests {
       withExtendedLifetime(token) {}
     }
 
-    // Broken by: StateStorage.isRelieved, if it forgets what nobody has taken; StateStorage.goOn, if
-    // it offers after each change from the 64th on: then each takes as long as an offer stands.
     @Test("K14 What nobody takes is told by the thread that offers it, once in 64 changes")
     func takenBack() {
       let offers = Atomic<Int>(0)
@@ -136,7 +129,6 @@ struct HandOverTests {
       withExtendedLifetime(token) {}
     }
 
-    // Broken by: StateStorage.goOn, if it takes its own thread's changes for those of others.
     @Test("K14 Changes that a follower makes are offered to nobody")
     func ownChanges() {
       let offers = Atomic<Int>(0)

@@ -23,7 +23,6 @@ struct InitialCallTests {
     withExtendedLifetime((token, events)) {}
   }
 
-  // Broken by: Follower.beginInitial, if it tells the newest value.
   @Test(
     "K1 K14 An initial call that waits tells the value at registration, and the changes come after",
     arguments: [Buffering.unbounded, .newest(8)])
@@ -42,7 +41,6 @@ struct InitialCallTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Follower.beginInitial, if a change that overtakes the request begins with the newest.
   @Test(
     "K1 K14 Concurrent calls, in whatever order they begin, tell the first value and every change")
   func overtaken() async throws {
@@ -73,7 +71,6 @@ struct InitialCallTests {
     #expect(heard.values == [3, 4])
   }
 
-  // Broken by: CurrentValue.register, if an initial call that was skipped is waited for.
   @Test("K14 An immediate follower that was paused before its initial call has it when it resumes")
   func pausedBefore() {
     let slot = Slot<CurrentValue<Int>>()
@@ -111,7 +108,6 @@ struct InitialCallTests {
     deinit { action() }
   }
 
-  // Broken by: Follower.takeHeld, if it releases what the initial call left out under its lock.
   @Test("K7 A value that the initial call left out can set another one when it goes")
   func leftOut() {
     let slot = Slot<CurrentValue<Ending>>()
@@ -127,7 +123,6 @@ struct InitialCallTests {
     withExtendedLifetime((token, events)) {}
   }
 
-  // Broken by: Envelope.deliver, if it forgets the oldest registration that it is for.
   @Test("K14 The initial call of one follower reaches no other on its target")
   func otherFollower() {
     let queue = TestQueue()
@@ -142,7 +137,6 @@ struct InitialCallTests {
     withExtendedLifetime((token, other)) {}
   }
 
-  // Broken by: StateStorage.tell, if it does not limit the post to those who followed at the set.
   @Test("K2 A follower that comes between the set and the telling does not hear of the set")
   func followerBetween() {
     let slot = Slot<CurrentValue<Int>>()

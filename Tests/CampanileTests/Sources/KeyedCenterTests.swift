@@ -40,7 +40,6 @@ struct KeyedCenterTests {
     ("key", false), ("key", true), (nil, false), (nil, true),
   ]
 
-  // Broken by: ObserverRegistry.onlyCursor, if it leaves out who waits elsewhere.
   @Test("K5 observers of one target hear each post in one order, whatever they observe")
   func atTarget() {
     let (player, target) = (Player(), ManualTarget())
@@ -66,7 +65,6 @@ struct KeyedCenterTests {
     }
   }
 
-  // Broken by: ObserverRegistry.post, if it tells the only observer no subject.
   @Test("An observer that is told the subject is told it, alone and beside others")
   func told() {
     let player = Player()
@@ -85,7 +83,6 @@ struct KeyedCenterTests {
     #expect(told.values == Array(repeating: true, count: 4 * 5))
   }
 
-  // Broken by: KeyedCenter.register, if what is about others takes room in a buffer.
   @Test("K12 what is about others takes no room in the buffer of an observer of any key")
   func roomForOthers() async {
     let (player, target) = (Player(), ManualTarget())
@@ -130,7 +127,6 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 20, 40])
   }
 
-  // Broken by: KeyTable.makeTopic, if it forgets a key of which only subjects are observed.
   @Test("K1 a key that is observed about subjects alone is not forgotten")
   func subjectsAlone() {
     let player = Player()
@@ -141,8 +137,6 @@ struct KeyedCenterTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: KeyTable.audience, if it takes a topic for that of another key; KeyTable.remember, if
-  // it takes the place of a topic and leaves its number there.
   @Test("K2 each of many keys has its own observers, however the key is made")
   func manyKeys() {
     // Some have room in the words of a string.
@@ -163,7 +157,6 @@ struct KeyedCenterTests {
     #expect(heard.count == 6 * keys.count)
   }
 
-  // Broken by: KeyTable.forget, if it leaves the topic where posts find it.
   @Test("K1 a key that was forgotten, and is observed again, is heard", arguments: ["k", longKey])
   func observedAgain(key: String) {
     for round in 1...3 {
@@ -177,7 +170,6 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 1, 2, 2, 3, 3])
   }
 
-  // Broken by: KeyTable.makeTopic, if it releases what it forgets at once.
   @Test("K16 a key that is forgotten during a post under it is kept until the post leaves")
   func forgottenInPost() {
     let (slot, list, isKept) = (Slot<ObservationToken>(), Slot<WeakList>(), Recorder<Bool>())
@@ -236,7 +228,6 @@ struct KeyedCenterTests {
     for number in 0..<200 { observe("another key \(number)") { _ in }.cancel() }
   }
 
-  // Broken by: ObserverRegistry.postWatched, if the section has not settled when it reports the post.
   @Test("K15 K16 what is made while a post is being reported is not held until the post returns")
   func madeInReport() {
     let order = Recorder<String>()
@@ -270,7 +261,6 @@ struct KeyedCenterTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ObserverRegistry.handle, if it reports nothing of an observer that is over.
   @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
     let failures = Recorder<ObserverFailure>()
@@ -293,7 +283,6 @@ struct KeyedCenterTests {
     #expect(failures.count == 4)
   }
 
-  // Broken by: OnlyTurn.use, if the cancellation of the poster's task counts as the observer's.
   @Test("K4 K13 a wide observer of one call that throws a cancellation has had it, and is reported")
   func onceInCanceledTask() async {
     let failures = Recorder<ObserverFailure>()
@@ -333,8 +322,6 @@ struct KeyedCenterTests {
     #expect(center.registrations.isEmpty)
   }
 
-  // Broken by: OnlyTurn, if whoever comes second ends the registration, and with it the task of the
-  // first.
   @Test("A value that comes while the only call runs leaves the end to that call")
   func lateForOnce() async throws {
     let gate = AsyncGate()
@@ -364,8 +351,6 @@ struct KeyedCenterTests {
     #expect(!token.isActive)
   }
 
-  // Broken by: KeyedCenter.registrations(ownedBy:of:about:), if it does not know what the observers of
-  // any key are about.
   @Test("A11 removal by owner, key and subject, where they are given, also from any key")
   func removal() {
     let (owner, player, other) = (Screen(), Player(), Player())
@@ -409,7 +394,6 @@ struct KeyedCenterTests {
     #expect(tokens[0].isActive)
   }
 
-  // Broken by: KeyedCenter.register, if it reserves the name of an object in its deinit.
   @Test("K9 a subject that is observed in its deinit is heard of by nobody")
   func dyingSubject() {
     final class Ending: Sendable {
@@ -462,7 +446,6 @@ struct KeyedCenterTests {
     #expect(!center.isObserved("0"))
   }
 
-  // Broken by: OnlyTurn.use, if it reports an owner's end as what an observer threw.
   @Test(
     "K8 K13 An observer that wants one call ends with its owner and reports nothing",
     arguments: [nil, "key"])

@@ -131,7 +131,6 @@ struct MulticastTests {
     #expect(multicast.count == 0)
   }
 
-  // Broken by: Multicast.deinit, if it ends nothing.
   @Test("The memberships end with the multicast")
   func end() {
     let member = Member("a", heard)
@@ -239,7 +238,6 @@ struct MulticastTests {
     #expect(multicast.count == 0)
   }
 
-  // Broken by: ObserverList.addMember, if it leaves out the member's lifetime.
   @Test("K8 A member with a lifetime leaves when it dies")
   func lifetime() {
     let multicast = Multicast<any Listener>()
@@ -253,7 +251,6 @@ struct MulticastTests {
     #expect(!add().isActive)
   }
 
-  // Broken by: ObserverList.addMember, if a membership that ends stays in the member's lifetime.
   @Test("K16 A member with a lifetime keeps nothing of a membership that has ended")
   func endedMembership() {
     let member = Leaving()

@@ -102,7 +102,6 @@ struct OrderTests {
       heard.values == ["first 1", "first 2", "first 3", "second 3", "second 2", "second 1"])
   }
 
-  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle.
   @Test("K6 nested posts to a queue are heard in the order they began")
   func nestedOnQueue() {
     let first = center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in

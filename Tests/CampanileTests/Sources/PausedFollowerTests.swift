@@ -45,7 +45,6 @@ struct PausedFollowerTests {
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
   }
 
-  // Broken by: MissedChanges.decide, if a change that is left out cannot begin the initial call.
   @Test("K14 The initial call is made though an older change has taken the place of its request")
   func requestLostWithOlderChange() throws {
     let target = ManualTarget()
@@ -65,8 +64,6 @@ struct PausedFollowerTests {
     #expect(keeper.admit(late, to: observer, isArrival: true)?.isInitial == true)
   }
 
-  // Broken by: Registration.resume, if it tells nobody; MissedChanges.miss, if it keeps the
-  // old value of the last change, or the new one of the first.
   @Test("K14 What was missed in a pause is told as one change at its end", arguments: Way.allCases)
   func one(way: Way) async throws {
     let token = follow(way)
@@ -83,7 +80,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["0>1", "1>5", "5>6"])
   }
 
-  // Broken by: RecordBuffer.discardAll, if it does not take the request back, or counts it.
   @Test(
     "K14 A follower whose request to go on was discarded is told when it resumes again",
     arguments: [Way.queued, .bounded])
@@ -119,7 +115,6 @@ struct PausedFollowerTests {
     #expect(token.registration.droppedCount == 0)
   }
 
-  // Broken by: RecordBuffer.discardAll, if it ends the registration before it asks for the request.
   @Test("K12 A request that is discarded with a dead owner's observation counts as no value")
   func discardedRequestOfDead() {
     let (target, body) = (ManualTarget(), record())
@@ -138,7 +133,6 @@ struct PausedFollowerTests {
     #expect(changes.values.isEmpty)
   }
 
-  // Broken by: Mailbox.append, if it counts the request as a value, or does not take it back.
   @Test("K12 K14 A request to go on takes no room in a buffer, and a newer value takes its place")
   func boundedRequest() {
     let target = ManualTarget()
@@ -177,7 +171,6 @@ struct PausedFollowerTests {
     #expect(token.registration.droppedCount == 0)
   }
 
-  // Broken by: MailboxState.admit, if what answers requests takes no room, however much it is.
   @Test(
     "K12 A buffer stays bounded, however often its follower is paused", arguments: [true, false])
   func boundedPauses(keepsNewest: Bool) {
@@ -198,7 +191,6 @@ struct PausedFollowerTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: MissedChanges.decide, if it forgets that the initial call is due.
   @Test("K14 The initial call is made though a value that its owner set took its place in a buffer")
   func initialBeforeOmitted() {
     let target = ManualTarget()
@@ -217,7 +209,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["->2", "2>3"])
   }
 
-  // Broken by: MissedChanges.resume, if it asks for what nobody missed.
   @Test(
     "K14 A follower that missed nothing is told nothing when it resumes", arguments: Way.allCases)
   func nothing(way: Way) async throws {
@@ -264,7 +255,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["0>2"])
   }
 
-  // Broken by: TokenBag.resume, if it tells under its lock.
   @Test("K7 K14 A bag tells its followers what they missed with no lock held")
   func bag() {
     let bag = TokenBag()
@@ -316,7 +306,6 @@ struct PausedFollowerTests {
     #expect(changes.values.isEmpty)
   }
 
-  // Broken by: StateStorage.tellMissed, if it tells beside the thread that tells.
   @Test("K7 K14 A follower that resumes another one in a call has it told after that change")
   func resumeInside() {
     let slot = Slot<ObservationToken>()
@@ -357,7 +346,6 @@ struct PausedFollowerTests {
     slot.set(nil)
   }
 
-  // Broken by: CurrentValue.register, if it asks for no initial call of a follower that is paused.
   @Test(
     "K14 A pause before the initial call: that call is made when it resumes",
     arguments: Way.allCases)
@@ -428,7 +416,6 @@ struct PausedFollowerTests {
     #expect(texts == ["->0", "0>1", "1>4", "4>5"])
   }
 
-  // Broken by: MissedChanges.admit, if what was not sent is told before what was.
   @Test(
     "K14 What had been sent before the pause and waits is told in its turn, and once",
     arguments: [Buffering.unbounded, .newest(16)])
@@ -453,7 +440,6 @@ struct PausedFollowerTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: MissedChanges.admit, if the bit is taken back with a request on its way.
   @Test("K14 A change that comes before the request takes what was missed with it")
   func overtaken() {
     let token = follow(.queued)
@@ -492,7 +478,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["0>2", "2>3"])
   }
 
-  // Broken by: StateStorage.omit, if it looks for the follower in the list of the state alone.
   @Test(
     "K14 A change that skips a paused follower takes what it missed before with it",
     arguments: Way.allCases)
@@ -516,7 +501,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["2>3", "4>5"])
   }
 
-  // Broken by: MissedChanges.omit, if it does not look whether the follower is paused.
   @Test("K14 A change that skips a follower that has resumed takes nothing that is on its way")
   func skippedAfterResuming() {
     let target = ManualTarget()
@@ -535,7 +519,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["0>1", "1>3", "4>5"])
   }
 
-  // Broken by: MissedChanges.decide, if it stores a change that is older than the skipped one.
   @Test("K14 A change that waits in a buffer is not told after one that skips a paused follower")
   func skippedWhileWaiting() {
     queue.hold()
@@ -551,8 +534,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["2>3"])
   }
 
-  // Broken by: StateStorage.set, if whether the follower is paused is only looked at when the change
-  // is delivered.
   @Test("K14 A paused follower that is skipped and resumes before its turn is told nothing older")
   func skippedWhilePausedResumedBeforeItsTurn() {
     let target = ManualTarget()
@@ -594,7 +575,6 @@ struct PausedFollowerTests {
     slot.set(nil)
   }
 
-  // Broken by: MissedChanges.edit, if it forgets the miss before a newer change has arrived.
   @Test(
     "K14 What waits for a paused follower is not told after a change that skips it",
     arguments: [.unbounded, .newest(4)] as [Buffering])
@@ -616,7 +596,6 @@ struct PausedFollowerTests {
     #expect(token.registration.live?.observer.isPlain == wasPlain)
   }
 
-  // Broken by: StateMachine.drop, if it drops changes that another thread delivered meanwhile.
   @Test("K14 A paused follower that is skipped keeps the later changes that it has missed already")
   func skippedLate() throws {
     let token = follow(.immediate)
@@ -629,7 +608,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["2>4"])
   }
 
-  // Broken by: State.omit, if it forgets that the initial call is due.
   @Test(
     "K14 The initial call is made when a follower resumes whose owner set a value in the pause",
     arguments: [.unbounded, .newest(1)] as [Buffering], [true, false])
@@ -650,7 +628,6 @@ struct PausedFollowerTests {
     #expect(changes.values == ["->2", "2>3"])
   }
 
-  // Broken by: State.omit, if it forgets that the initial call is due.
   @Test("K14 A paused follower that is skipped still has its initial call when it resumes")
   func skippedBeforeInitialCall() {
     queue.hold()
@@ -678,8 +655,6 @@ struct PausedFollowerTests {
     #expect(chain.last?.new == state.value, "\(way)")
   }
 
-  // Broken by: AnyObserver.noteMiss, if whoever resumes can come between the check and the note;
-  // MissedChanges.admit, if what it decides and what the word says can differ.
   @Test(
     "K14 Pausing and resuming while others set: no gap, no repeat, the newest value at the end",
     arguments: [2, 8])

@@ -111,8 +111,6 @@ struct PausedSequencesTests {
     }
   }
 
-  // Broken by: MissedChanges.resume, if it asks each time; Follower.beginInitial, if it does not note
-  // what it tells; CurrentValue.register, if an equal value takes the place of a change.
   @Test(
     "K14 The last call carries the newest value, and no call an old value that was not known",
     arguments: Form.all)

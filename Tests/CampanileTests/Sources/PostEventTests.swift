@@ -115,7 +115,6 @@ struct PostEventTests {
         .queued, .queued, .called, .failed, .returned, .called, .failed, .returned,
       ])
     #expect(failures.count == 2)
-    // Broken by: ObserverFacts.init, if it takes a registration without its counters.
     for event in events.values where event.registration == bounded.registration {
       #expect(event.registration?.droppedCount == 1)
     }
@@ -179,8 +178,6 @@ struct PostEventTests {
     #expect(described == [nil, "LevelChanged(level: 2)", nil])
   }
 
-  // Broken by: StateStorage.leave, if it does not report the set; ObserverRegistry.postWatched, if it
-  // reports a kept change once more.
   @Test("K15 a set that another thread tells is reported by the thread that made it")
   func setElsewhere() throws {
     let (state, gate) = (CurrentValue(0), Gate())

@@ -71,7 +71,6 @@ struct ReentrancyTests {
     #expect(live.current == 0)
   }
 
-  // Broken by: ObserverRegistry.end, if it releases the observer while it holds the lock.
   @Test("K7 a closure whose release posts, observes and cancels", arguments: [1, 2, 8])
   func releaseCallsBack(width: Int) {
     let tokens = Slot<ObservationToken>()
@@ -94,7 +93,6 @@ struct ReentrancyTests {
     #expect(heard.count == width + 1)
   }
 
-  // Broken by: ObserverRegistry.reclaim, if it releases while it holds the lock.
   @Test(
     "K7 a closure that a leaving post releases can post, observe and cancel", arguments: [1, 2, 8])
   func releaseByPost(width: Int) {
@@ -116,7 +114,6 @@ struct ReentrancyTests {
     #expect(heard.count == width)
   }
 
-  // Broken by: ObserverRegistry.reclaim, if it resumes who waits while it holds the lock.
   @Test("K7 who waited for a post to leave can use the source at once", arguments: [1, 2, 8])
   func resumeByPost(width: Int) {
     onThreads(width) { [heard] _ in
@@ -225,7 +222,6 @@ struct ReentrancyTests {
     #expect(live.current == 0)
   }
 
-  // Broken by: CurrentValue.value, if the old value goes while the lock is held.
   @Test("K7 a value can use the current value that held it when it is released")
   func valueRelease() {
     let state = CurrentValue<OnRelease?>(nil)
@@ -246,7 +242,6 @@ struct ReentrancyTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObserverRegistry.end, if it tells of the end with the lock held.
   @Test("K7 what a task does as it is cancelled with its observer may use the center")
   func cancellationHandler() async {
     let gate = AsyncGate()
@@ -270,7 +265,6 @@ struct ReentrancyTests {
     slot.set(nil)
   }
 
-  // Broken by: ObserverRegistry.end, if it releases what it takes out with the lock held.
   @Test(
     "K7 a target that goes with its last registration may use the center",
     arguments: [Buffering.unbounded, .newest(1)])
@@ -334,7 +328,6 @@ struct ReentrancyTests {
   }
 
   #if DEBUG && canImport(Glibc)
-    // Broken by: StateStorage.checkUpdater, if it asks for the updater first.
     @Test("K7 a thread that takes over the number of an updater that has ended may use the value")
     func updaterEnds() async {
       // In a process of its own, where a thread has the number of the one that ended last.

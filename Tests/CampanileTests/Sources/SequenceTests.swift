@@ -141,7 +141,6 @@ struct SequenceTests {
     withExtendedLifetime((about, any, iterator)) {}
   }
 
-  // Broken by: Follower.wrap, ObserverBody.mapped and SourceList's keeping, if they lose the counts.
   @Test("K12 K15 The counts of a sequence show behind an initial call too")
   func countedBehind() {
     let state = CurrentValue(0)
@@ -165,7 +164,6 @@ struct SequenceTests {
     #expect(values.map(\.droppedCount) == values.map { _ in width * 500 - 10 })
   }
 
-  // Broken by: SequenceBuffer.finish, if it leaves what has gathered to a reader who was cancelled.
   @Test(
     "In a task that is cancelled already a sequence ends at once, whatever has gathered",
     arguments: [0, 3])
@@ -200,7 +198,6 @@ struct SequenceTests {
     #expect(inbox.values == [1])
   }
 
-  // Broken by: SequenceBuffer.finish, if a canceled reader keeps what has gathered.
   @Test(
     "K16 What has gathered goes when the task that reads is canceled",
     arguments: [Buffering.unbounded, .newest(8)], [0, 1])
@@ -224,7 +221,6 @@ struct SequenceTests {
     await task.value
   }
 
-  // Broken by: SequenceBuffer.wait, if what has gathered is discarded where the task is canceled.
   @Test(
     "K7 What has gathered is released where the sequence is read, not by who cancels the task",
     arguments: [Buffering.unbounded, .newest(8)])
@@ -243,7 +239,6 @@ struct SequenceTests {
     await task.value
   }
 
-  // Broken by: SequenceBuffer.counts, if it leaves out what the reader has taken together.
   @Test(
     "What has not been read waits, whatever has been read before it",
     arguments: [Buffering.unbounded, .oldest(8)])
@@ -258,7 +253,6 @@ struct SequenceTests {
     }
   }
 
-  // Broken by: SequenceBuffer.deinit, if it leaves to its memory what nobody has read.
   @Test("K16 What nobody has read goes with the sequence, and what was dropped before that")
   func unreadGoes() {
     let (source, live) = (Broadcaster<Tracked>(), LiveCount())
@@ -290,7 +284,6 @@ struct SequenceTests {
     for await _ in messages { Issue.record("A reader of an ended center heard something") }
   }
 
-  // Broken by: SequenceBuffer.append, if it drops what comes after the end for want of room.
   @Test("K12 what comes after the end of a sequence is not counted as dropped")
   func afterTheEnd() {
     let counters = DeliveryCounters()
@@ -335,8 +328,6 @@ struct SequenceTests {
     #expect(center.observerCount == 0)
   }
 
-  // Broken by: ObservationSource.values and MessageCenter.messages, if they leave a reader open that
-  // comes after the end.
   @Test("A further reader that comes after the source has gone finds the end")
   func lateReader() async throws {
     func messages() -> ValueSequence<Tick> { MessageCenter().messages(of: Tick.self).values() }
@@ -399,7 +390,6 @@ struct SequenceTests {
     #expect(change?.new == 2)
   }
 
-  // Broken by: Follower.wrap, if a reader that wanted one value does not end its registration.
   @Test("A sequence of one value observes no more once it has that value")
   func once() async {
     let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
@@ -430,7 +420,6 @@ struct SequenceTests {
     #expect(read == [2, 2, 1, 2])
   }
 
-  // Broken by: Follower.end, if a reader hears of the end before what came before it.
   @Test("K14 A sequence has the changes that were made before the end, during its initial call too")
   func endDuringInitialCall() {
     let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())
@@ -452,7 +441,6 @@ struct SequenceTests {
     #expect(ends.values == [3])
   }
 
-  // Broken by: Follower.read, if a reader of one value never hears of the end.
   @Test("K14 A sequence of the initial value ends if the source does meanwhile")
   func endDuringOnlyCall() {
     let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())

@@ -109,7 +109,6 @@ struct SkippingTests {
     #expect(called == tokens.dropFirst().map(\.registration.id))
   }
 
-  // Broken by: StateStorage, if a change that waits forgets whom it skips.
   @Test("Two states follow each other without an echo, also when a set waits for another one")
   func states() {
     let (left, right) = (CurrentValue(0), CurrentValue(0))

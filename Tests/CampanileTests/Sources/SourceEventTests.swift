@@ -8,7 +8,6 @@ struct SourceEventTests {
     events.values.count { $0.kind == kind }
   }
 
-  // Broken by: ObserverRegistry.reports, if those that are first asked for after the end are not finished.
   @Test("Events that are first asked for after their source has closed have ended")
   func afterTheEnd() {
     var registry: ObserverRegistry? = ObserverRegistry()
@@ -40,7 +39,6 @@ struct SourceEventTests {
       events.values.map(\.line) == [Int(line), nil, Int(line), Int(line), nil, Int(line), nil, nil])
   }
 
-  // Broken by: ObserverRegistry.end and ObserverRegistry.add, if they report with the lock held.
   @Test("K7 K15 an observer of the events may use the source, whatever it is given")
   func reentrant() {
     let events = Recorder<SourceEvent>()
@@ -67,8 +65,6 @@ struct SourceEventTests {
     #expect(events.values.count { $0.valueType == Tock.self } == 24)
   }
 
-  // Broken by: ObserverRegistry.isHeard and MessageCenter.find, if a post that nobody hears is not
-  // reported; ObserverRegistry.callCarefully, if it reports a call that is made elsewhere.
   @Test("K15 a post that nobody hears is reported, and each call once, wherever it is made")
   func everyPost() async throws {
     let (center, ticks) = (MessageCenter(), Broadcaster<Int>())
@@ -102,8 +98,6 @@ struct SourceEventTests {
     withExtendedLifetime(watch) {}
   }
 
-  // Broken by: ObserverRegistry.post, Envelope.deliver and SingleOfTopic's call, if they call plain
-  // observers plainly while events are observed.
   @Test("K15 events are observed at any time, the observers that are there already included")
   func livingObservers() {
     let (center, player, queue) = (MessageCenter(), Player(), ManualTarget())
@@ -134,7 +128,6 @@ struct SourceEventTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: Portion.inline, if it forgets that calls are reported.
   @Test("K15 a call that runs inline on its target is reported")
   func inlineCalls() {
     let (center, queue) = (MessageCenter(), ManualTarget())
@@ -145,7 +138,6 @@ struct SourceEventTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObserverRegistry.call of what stands alone with its subject, if it reports nothing.
   @Test("K15 a call of the only observer about a subject is reported")
   func alone() {
     let (center, player) = (MessageCenter(), Player())
@@ -177,7 +169,6 @@ struct SourceEventTests {
     #expect(count(.called, in: events) == 2)
   }
 
-  // Broken by: Follower.report, if a follower that has ended is left out.
   @Test("K13 K15 the failure of a follower is reported, although the follower has ended")
   func failuresAtTheEnd() async throws {
     let state = CurrentValue(0)
@@ -199,7 +190,6 @@ struct SourceEventTests {
     withExtendedLifetime((watch, once)) {}
   }
 
-  // Broken by: ObserverRegistry.postWatched, if it reads the clock after the report.
   @Test("K2 K15 who registers while a post is reported hears the next one")
   func registeredInReport() {
     let (ticks, tocks, heard) = (Broadcaster<Int>(), MessageCenter(), Recorder<String>())
@@ -225,7 +215,6 @@ struct SourceEventTests {
     withExtendedLifetime((watches, first)) {}
   }
 
-  // Broken by: ObserverList.addToPopulation, if the end of an observation does not clear isWatched.
   @Test("K15 several observe the events side by side, and while nobody does they are off")
   func sideBySide() {
     let center = MessageCenter()

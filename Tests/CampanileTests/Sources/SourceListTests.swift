@@ -68,7 +68,6 @@ struct SourceListTests {
     }
   }
 
-  // Broken by: ObserverList.deinit, if it leaves its groups behind.
   @Test("K16 A list that goes before its source has finished releases what its observers captured")
   func unfinished() throws {
     let leaks = LeakTracker()

@@ -33,8 +33,6 @@ struct SubjectTests {
     #expect(token.isActive)
   }
 
-  // Broken by: Post.kept, if it keeps the subject for nobody; ObserverList.count, if those who are
-  // told the subject are not counted down.
   @Test("K9 what waits keeps its subject for observers that are told it, and for nobody else")
   func keptForTheTold() {
     let queue = TestQueue()
@@ -114,7 +112,6 @@ struct SubjectTests {
     #expect(center.observerCount == 0)
   }
 
-  // Broken by: Post.kept, if it keeps a subject in its deinit; PostedBase, if it passes one on.
   @Test("K9 a post from the subject's deinit reaches everybody, and shows the subject to nobody")
   func deinitializing() async throws {
     final class Ending: Sendable {
@@ -154,7 +151,6 @@ struct SubjectTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: ObserverRegistry.finish, if it ends what it finds in the order of the tables.
   @Test("K9 K14 The observations of a center end with it, oldest first, whatever they are about")
   func endInOrder() {
     final class Note: Sendable {
