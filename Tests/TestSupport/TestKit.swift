@@ -25,9 +25,8 @@ extension Recorder {
 
 /// How long a test waits for what must come.
 ///
-/// Only what never comes takes so long: on a busy machine, under a sanitizer, threads stand still for
-/// seconds, and a task waits until every task before it has had its turn.
-package let patience = Duration.seconds(300)
+/// Only what never comes takes so long, and the test that waits for it then says so.
+package let patience = Duration.seconds(30)
 
 extension Gate {
   /// Blocks the thread until another has come to the gate; a test goes on if none does, and has failed.

@@ -147,19 +147,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["one", "other"])
   }
 
-  @Test("K11 the queue is kept for as long as the registration lives")
-  func queueIsKept() {
-    let token: ObservationToken
-    let wait = DispatchSemaphore(value: 0)
-    do {
-      let queue = DispatchQueue(label: "short-lived")
-      token = center.observe(Tick.self, on: .queue(queue)) { _ in wait.signal() }
-    }
-    center.post(Tick(number: 1))
-    wait.wait()
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K11 an actor's observers always queue, also for a poster on the actor")
   func actor() async throws {
     let poster = Poster()

@@ -163,12 +163,17 @@ struct PostAndWaitTests {
 
   @Test("K10 a bounded delivery that was cancelled has ended, its target still held")
   func boundedCancelled() async throws {
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in }
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
+      [heard] in heard.record($0.number)
+    }
     queue.hold()
     let task = await waiter()
     token.cancel()
     try await task.value
+    heard.record(-1)
     queue.letGo()
+    queue.flush()
+    #expect(heard.values == [-1])
   }
 
   @Test("K10 a delivery that is skipped by a pause has ended")

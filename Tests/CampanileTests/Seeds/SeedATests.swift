@@ -129,17 +129,19 @@ struct SeedATests {
     #expect(heard.values == ["A", "B", "A again"])
   }
 
-  @Test("A7 the queue is held strongly, so that the delivery happens")
-  func a7Kept() {
-    let done = DispatchSemaphore(value: 0)
+  @Test("A7 K11 The queue is held strongly for as long as the registration lives, and delivers")
+  func a7Kept() async {
+    let place = DispatchSpecificKey<String>()
     func observe() -> ObservationToken {
-      center.observe(Tick.self, on: .queue(DispatchQueue(label: "short-lived"))) { _ in
-        done.signal()
+      let queue = DispatchQueue(label: "short-lived")
+      queue.setSpecific(key: place, value: "on the queue")
+      return center.observe(Tick.self, on: .queue(queue)) { [heard] _ in
+        heard.record(DispatchQueue.getSpecific(key: place) ?? "elsewhere")
       }
     }
     let token = observe()
     center.post(Tick(number: 1))
-    done.wait()
+    #expect(await heard.values(count: 1) == ["on the queue"])
     withExtendedLifetime(token) {}
   }
 

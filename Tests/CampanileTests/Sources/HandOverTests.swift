@@ -41,43 +41,6 @@ struct HandOverTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test(
-    "K14 A setter whose follower is slow is relieved while another thread goes on setting",
-    .enabled(if: Effort.isLong))
-  func relievedOfSlowFollower() {
-    let state = CurrentValue(0)
-    let isDone = Atomic<Bool>(false)
-    let entered = Gate()
-    let thread = Slot<UInt>()
-    let told = Atomic<Int>(0)
-    let token = state.observe { change in
-      if change.new == 1 {
-        thread.set(ThreadRecord.currentID)
-        entered.pass()
-      }
-      if ThreadRecord.currentID == thread.value { told.wrappingAdd(1, ordering: .relaxed) }
-      for _ in 0..<4 { Platform.linger() }
-    }
-    let first = onThread {
-      state.value = 1
-      isDone.store(true, ordering: .sequentiallyConsistent)
-    }
-    entered.waitUntilReached()
-    entered.open()
-    // A set takes a little less long than the follower: there is always one more change to tell.
-    var last = 1
-    while !isDone.load(ordering: .sequentiallyConsistent) {
-      last += 1
-      state.value = last
-      for _ in 0..<3 { Platform.linger() }
-    }
-    first()
-    // It is relieved after some hundred changes; without time for others to take over, after some
-    // hundred thousand.
-    #expect(told.load(ordering: .relaxed) < 50_000)
-    withExtendedLifetime(token) {}
-  }
-
   #if DEBUG
     @Test("K14 After 64 changes of others a thread offers the rest to the next setter, and returns")
     func offered() {
