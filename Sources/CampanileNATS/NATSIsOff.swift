@@ -11,7 +11,7 @@
         """
     )
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
-      preconditionFailure("The trait NATS is off, so that there is no client of NATS")
+      fatalError("The trait NATS is off, so that there is no client of NATS")
     }
   }
 

@@ -154,7 +154,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     // This thread's identifier before the updater's: a thread that has had none gets that of one that
     // has ended, which may have been the updater.
     let thread = ThreadRecord.currentID
-    precondition(
+    require(
       updater.load(ordering: .relaxed) != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
   }

@@ -39,7 +39,7 @@ public enum Buffering: Sendable, Hashable {
     switch self {
     case .unbounded: break
     case .newest(let capacity), .oldest(let capacity):
-      precondition(
+      require(
         capacity >= 1,
         "A buffer was asked for with room for \(capacity) values; it needs room for at least one")
     }

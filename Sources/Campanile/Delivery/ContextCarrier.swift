@@ -62,20 +62,20 @@ public struct ContextCarrier: Sendable {
         around: { call in
           var isCalled = false
           restore(context) {
-            precondition(!isCalled, Self.repetition)
+            require(!isCalled, Self.repetition)
             isCalled = true
             call()
           }
-          precondition(isCalled, Self.silence)
+          require(isCalled, Self.silence)
         },
         aroundAsync: { call in
           var isCalled = false
           await restoreAsync(context) {
-            precondition(!isCalled, Self.repetition)
+            require(!isCalled, Self.repetition)
             isCalled = true
             await call()
           }
-          precondition(isCalled, Self.silence)
+          require(isCalled, Self.silence)
         })
     }
   }

@@ -20,7 +20,7 @@ extension Delivery {
   /// precondition failure.
   package func perform(_ action: @escaping @Sendable () -> Void) {
     guard let target else {
-      preconditionFailure("An immediate delivery has no place where anything could run later")
+      misuse("An immediate delivery has no place where anything could run later")
     }
     target.enqueue(DeliveryJob(Turn(action), .medium, on: target))
   }

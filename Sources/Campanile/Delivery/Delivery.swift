@@ -72,7 +72,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
   ///
   /// Immediate delivery has no queue, so asking for its ordered form is a precondition failure.
   public var ordered: Delivery {
-    precondition(target != nil, "An immediate delivery has no queue and cannot be ordered by one")
+    require(target != nil, "An immediate delivery has no queue and cannot be ordered by one")
     return Delivery(target: target, isOrdered: true)
   }
 

@@ -172,7 +172,7 @@ struct MailboxState: ~Copyable {
   /// - Returns: Whether it waits.
   mutating func wait() -> Bool {
     if !isEmpty || isClosed { return false }
-    precondition(!isAwaited, "Two tasks asked one iterator for its next element at a time")
+    require(!isAwaited, "Two tasks asked one iterator for its next element at a time")
     isAwaited = true
     return true
   }

@@ -147,7 +147,7 @@ extension ObservationRequest {
     _ body: @escaping @Sendable (Value, Post) throws -> Void
   ) -> Made {
     guard let target = delivery.target else {
-      preconditionFailure(
+      misuse(
         "An immediate observer was given a buffer at \(location.fileName):\(location.line); "
           + "it is called at once and keeps nothing waiting")
     }
@@ -178,7 +178,7 @@ extension ObservationRequest {
     case .oneAtATime:
       return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
     case .concurrent:
-      precondition(
+      require(
         buffering == .unbounded,
         "A concurrent observer was given a buffer; it starts each call at once")
       // Of several calls that are started at once, any may be the first; the only call is for the

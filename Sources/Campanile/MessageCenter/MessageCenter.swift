@@ -189,7 +189,7 @@ public final class MessageCenter: Sendable {
   ///
   /// - Complexity: O(*n* log *n*) in the observations.
   public func finish() {
-    precondition(
+    require(
       self !== Self.shared,
       "The shared message center was finished, which every part of the program observes")
     end()

@@ -113,7 +113,7 @@ class AnyObserver: @unchecked Sendable {
   final func pause() {
     // Pairs with `isPlain`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
+    require(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
 
   /// Undoes one pause; the caller has made sure that there is one.

@@ -5,7 +5,7 @@ extension ObserverList {
   /// closure. A list of objects that are not Sendable stays in one isolation.
   @_optimize(size)
   func addMember<Delegate>(_ member: Delegate, _ location: CallSite) -> Registration {
-    precondition(
+    require(
       type(of: member as Any) is AnyObject.Type,
       "A multicast was given a member of type \(type(of: member)), which is no class")
     // SAFETY: only its identity, its type and whether it lives are used across isolations.

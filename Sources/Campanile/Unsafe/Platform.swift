@@ -34,7 +34,7 @@ struct ThreadSlot: Sendable {
   init(_ destructor: Destructor) {
     var key = pthread_key_t()
     let status = unsafe pthread_key_create(&key, destructor)
-    precondition(status == 0, "The process has no thread-specific key left for Campanile")
+    require(status == 0, "The process has no thread-specific key left for Campanile")
     self.key = key
   }
 

@@ -48,7 +48,7 @@ import Synchronization
   /// Puts an envelope and its value at the end.
   mutating func append<Value>(_ envelope: Envelope, _ value: consuming Value) {
     let (alignment, size) = (MemoryLayout<Value>.alignment, MemoryLayout<Value>.size)
-    precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
+    require(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
     let chunk = unsafe chunk(for: MemoryLayout<Record>.stride + alignment + size + 16)
     envelope.forEachKept { list in
       // The envelopes of a burst are for few lists: most find theirs here.
@@ -174,9 +174,9 @@ import Synchronization
 
   /// Takes out the value of the oldest record, an arrival of that type, and its envelope.
   mutating func takeFirst<Value>(_ envelope: inout Envelope) -> Value {
-    precondition(!isEmpty, "The first record was asked for of a buffer without records")
+    require(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
-    precondition(record.valueType == Value.self, "A record was taken out as of another type")
+    require(record.valueType == Value.self, "A record was taken out as of another type")
     // SAFETY: as in `deliver`.
     let value = unsafe place.assumingMemoryBound(to: Value.self).move()
     envelope = record.envelope
@@ -186,7 +186,7 @@ import Synchronization
 
   /// Moves the oldest record, an arrival, to the end of another buffer.
   mutating func moveFirst(to other: inout RecordBuffer) {
-    precondition(!isEmpty, "The first record was asked for of a buffer without records")
+    require(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
     func move<Value>(_ type: Value.Type) {
       // SAFETY: as in `deliver`.

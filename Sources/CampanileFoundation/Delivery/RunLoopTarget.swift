@@ -138,7 +138,7 @@ extension RunLoopTarget {
   private static let table = UncheckedLock(Table())
 
   static func of(_ runLoop: RunLoop, modes: [RunLoop.Mode]) -> RunLoopTarget {
-    precondition(!modes.isEmpty, "A delivery on a run loop was given no mode to run in")
+    require(!modes.isEmpty, "A delivery on a run loop was given no mode to run in")
     let isCurrent = runLoop === RunLoop.current
     let (target, dead) = table.withLock { table -> (RunLoopTarget, [AnyObject]) in
       let key = Key(runLoop: ObjectIdentifier(runLoop), modes: Set(modes))
@@ -170,7 +170,7 @@ extension RunLoopTarget {
     if thread.isMainThread { return of(.main, modes: [.common]) }
     let known = table.withLock { $0.threads[ObjectIdentifier(thread)] }
     guard let known, known.thread === thread else {
-      preconditionFailure(
+      misuse(
         "A delivery named another thread, which has not called Delivery.thread(.current) before")
     }
     return known.target

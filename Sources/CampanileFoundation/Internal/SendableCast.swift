@@ -18,7 +18,7 @@ enum SendableCast {
 
   /// Stops the program if a cast to `type` does not prove that the value is `Sendable`.
   static func check(_ type: any Any.Type) {
-    precondition(
+    require(
       provesSendable(type),
       """
       A notification was asked for a value as '\(type)', which says nothing about whether the \

@@ -62,7 +62,7 @@ public final class PostingQueue: Sendable {
   /// - Parameter delivery: Where to post: `.mainQueue`, `.queue(_:)`, `.thread(_:)`, and the like.
   ///   `.immediate` isn't a place, and is a precondition failure.
   public init(on delivery: Delivery) {
-    precondition(
+    require(
       !delivery.isImmediate,
       "A posting queue was given immediate delivery, which has no place to post on later")
     self.delivery = delivery

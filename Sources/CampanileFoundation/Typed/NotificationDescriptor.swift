@@ -1,3 +1,4 @@
+import Campanile
 public import Foundation
 
 /// How the notifications of one name are read as values of one type, and written.
@@ -69,7 +70,7 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
   /// If the descriptor has no `encode` closure, this is a precondition failure.
   public func notification(of value: Value, about object: AnyObject? = nil) -> Notification {
     guard let encode else {
-      preconditionFailure(
+      misuse(
         "A descriptor of \(name.rawValue) without an encoder was asked for a notification")
     }
     return Notification(name: name, object: object, userInfo: encode(value))

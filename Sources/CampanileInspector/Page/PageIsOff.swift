@@ -28,7 +28,7 @@
     ///
     /// Needs the trait `Page`.
     public func serve(port: UInt16 = 0) async throws -> InspectorPage {
-      preconditionFailure("The trait Page is off, so that there is no page")
+      fatalError("The trait Page is off, so that there is no page")
     }
   }
 

@@ -11,7 +11,7 @@ extension Trace {
   ///
   /// - Parameter count: The greatest number of rows. A negative one is a precondition failure.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
-    precondition(count >= 0, "The \(count) slowest observers of a trace were asked for")
+    require(count >= 0, "The \(count) slowest observers of a trace were asked for")
     let times = storage.current.times.values
     let sorted = times.sorted { one, other in
       if one.isAsynchronous != other.isAsynchronous { return other.isAsynchronous }

@@ -78,7 +78,7 @@ public final class Trace: Sendable {
     of sources: any Traceable..., last capacity: Int = 100_000, values: Bool = false,
     callers: Bool = true
   ) {
-    precondition(capacity > 0, "A trace was asked to keep the last \(capacity) events")
+    require(capacity > 0, "A trace was asked to keep the last \(capacity) events")
     storage = TraceStorage(capacity: capacity, takesValues: values, takesCallers: callers)
     for source in sources { add(source) }
   }

@@ -1,3 +1,4 @@
+import Campanile
 public import Observation
 
 /// An array property, changed through this proxy so that observers learn which elements were
@@ -106,7 +107,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     var removed: Element?
     change { elements in
       let index = place(elements.count)
-      precondition(elements.indices.contains(index), "There is no element \(index) to remove")
+      require(elements.indices.contains(index), "There is no element \(index) to remove")
       removed = elements.remove(at: index)
       return .removal(RangeSet(index..<index + 1))
     }
@@ -155,7 +156,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     let middle = range.lowerBound + common
     if common > 0 {
       change { elements in
-        precondition(range.upperBound <= elements.count, "The range ends behind the array")
+        require(range.upperBound <= elements.count, "The range ends behind the array")
         elements.replaceSubrange(range.lowerBound..<middle, with: new[..<common])
         return .replacement(RangeSet(range.lowerBound..<middle))
       }

@@ -1,3 +1,5 @@
+import Campanile
+
 /// The elements of an array, for several edits that are one change.
 ///
 /// ```swift
@@ -42,8 +44,8 @@ public struct KVOArrayEditor<Element> {
 
   /// Moves the element at `index`, so that its new index is `destination`.
   public mutating func move(from index: Int, to destination: Int) {
-    precondition(indices.contains(index), "There is no element \(index) to move")
-    precondition(indices.contains(destination), "There is no index \(destination) to move to")
+    require(indices.contains(index), "There is no element \(index) to move")
+    require(indices.contains(destination), "There is no index \(destination) to move to")
     slots.insert(slots.remove(at: index), at: destination)
   }
 

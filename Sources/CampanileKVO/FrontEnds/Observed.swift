@@ -91,18 +91,14 @@ public struct Observed<Value> {
 
   @inlinable
   var current: Value {
-    guard let value else {
-      preconditionFailure("An '@Observed' property is used while it is being changed in place")
-    }
+    guard let value else { endWhileChanging("used") }
     return value
   }
 
   /// Takes the value out, so that a change in place copies nothing.
   @inlinable
   mutating func take() -> Value {
-    guard let taken = value.take() else {
-      preconditionFailure("An '@Observed' property is used while it is being changed in place")
-    }
+    guard let taken = value.take() else { endWhileChanging("used") }
     return taken
   }
 
@@ -110,8 +106,7 @@ public struct Observed<Value> {
   @inlinable
   mutating func replace(by newValue: Value) {
     // A value that is set now would be overwritten when the change in place ends.
-    precondition(
-      value != nil, "An '@Observed' property is set while it is being changed in place")
+    if value == nil { endWhileChanging("set") }
     value = newValue
   }
 
@@ -131,6 +126,13 @@ public struct Observed<Value> {
     cell = made
     return made
   }
+}
+
+/// Ends the process, because a property is used or set while it is changed in place.
+@usableFromInline
+@inline(never)
+func endWhileChanging(_ verb: StaticString) -> Never {
+  misuse("An '@Observed' property is \(verb) while it is being changed in place")
 }
 
 /// The observation state of one property.

@@ -144,7 +144,7 @@ final class EvaluationState: Sendable {
   func add(_ wishes: UInt) {
     let (_, word) = bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
     // The narrowest count has 18 bits. Each observer adds at least one to the first count.
-    precondition(
+    require(
       word & Self.olds < Self.oldUnit << 18,
       "A key path of one object has 262,144 observers that ask for old values, prior calls or distinct values"
     )

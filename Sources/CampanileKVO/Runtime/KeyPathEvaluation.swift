@@ -129,7 +129,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   override func deliver<Made, Member>(_ change: Made, of type: Member.Type) {
     // The property of a direct key path has the value's type.
-    precondition(Member.self == Value.self, "A property changed its type")
+    require(Member.self == Value.self, "A property changed its type")
     state.clear()
     untyped.post(change)
   }

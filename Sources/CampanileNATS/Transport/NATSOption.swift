@@ -1,4 +1,5 @@
 #if NATS
+  import Campanile
   public import Logging
 
   /// A setting of a relay on NATS: how it authenticates, encrypts, stores and logs, and how long it waits.
@@ -50,7 +51,7 @@
     /// - Precondition: `prefix` is a name of at most 512 bytes: tokens with dots between them, without
     ///   spaces and without the signs `*` and `>`.
     public static func inboxPrefix(_ prefix: String) -> Self {
-      precondition(
+      require(
         NATSSubject.isName(prefix) && prefix.utf8.count <= NATSSubject.prefixLimit,
         "\"\(prefix)\" was given as a prefix of inboxes; it takes a subject of at most "
           + "\(NATSSubject.prefixLimit) bytes")
@@ -86,7 +87,7 @@
       as receiver: String? = nil
     ) -> Self {
       for name in [stream, receiver ?? stream] {
-        precondition(
+        require(
           NATSSubject.isName(name) && !name.contains { "./\\".contains($0) }
             && name.utf8.count < 256 && name.utf8.allSatisfy { $0 < 0x7F },
           "\"\(name)\" was given as the name of a stream, or of a receiver; it takes at most 255 "
@@ -179,7 +180,7 @@
     }
 
     private static func seconds(_ time: Duration, _ name: String) -> Int {
-      precondition(
+      require(
         time >= .seconds(1) && time <= .seconds(86_400),
         "\(time) was given as the \(name); it takes from a second to a day")
       let (seconds, parts) = time.components

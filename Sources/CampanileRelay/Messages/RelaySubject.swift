@@ -1,3 +1,5 @@
+import Campanile
+
 /// The name under which messages of a type travel.
 ///
 /// ```swift
@@ -29,11 +31,11 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
   private init(_ parts: [Part]) {
     self.parts = parts
     pattern = Self.pattern(parts, where: [:])
-    precondition(
+    require(
       SubjectName.isPattern(pattern) && !text.contains { "*>%".contains($0) },
       "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
         + "without spaces and without the signs * > %")
-    precondition(
+    require(
       pattern.split(separator: ".").allSatisfy { $0 == "*" || !$0.contains("*") },
       "A relay subject was written as \"\(pattern)\", where * is a key path; a key path is a token of "
         + "its own, with a dot before and after it")

@@ -1,3 +1,5 @@
+import Campanile
+
 /// The state of a hub, which decides what the hub does next.
 ///
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
@@ -101,7 +103,7 @@ struct HubState {
 
   /// A connection has been accepted.
   mutating func connected(_ connection: ConnectionID) {
-    precondition(places[connection] == nil, "A connection is new when it is connected.")
+    require(places[connection] == nil, "A connection is new when it is connected.")
     places[connection] = members.count
     members.append(HubMember(connection))
   }

@@ -1,3 +1,5 @@
+import Campanile
+
 /// What a member of a bus knows, and what it does next.
 ///
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
@@ -176,7 +178,7 @@ struct MemberState {
   mutating func connected(
     generation: UInt64, isOwnHub: Bool = false, _ actions: inout [MemberAction]
   ) {
-    precondition(stage == .disconnected, "A member has one connection at a time.")
+    require(stage == .disconnected, "A member has one connection at a time.")
     self.generation = generation
     self.isOwnHub = isOwnHub
     hub = nil

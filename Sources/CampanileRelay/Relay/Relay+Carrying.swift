@@ -106,7 +106,7 @@ extension RelaySubject where Message: RelayedMessage {
     _ filters: [RelayFilter<Message>], _ file: StaticString, _ line: UInt
   ) -> String {
     for filter in filters {
-      precondition(
+      require(
         has(filter.keyPath),
         "\(Message.self) is filtered at \(file):\(line) by \(filter.keyPath), which is no token of "
           + "its relaySubject")

@@ -69,14 +69,14 @@ extension Relay {
   }
 
   func checked(_ pattern: String) -> SubjectPattern {
-    precondition(
+    require(
       SubjectName.hasWholeWildcards(pattern),
       "\"\(pattern)\" is no pattern of names: * and > stand for whole tokens, and not for a part of one"
     )
     do {
       return try SubjectPattern(validating: pattern)
     } catch {
-      preconditionFailure("\"\(pattern)\" is no pattern of names: \(error)")
+      misuse("\"\(pattern)\" is no pattern of names: \(error)")
     }
   }
 }

@@ -39,7 +39,7 @@ extension Relay {
   public func request(
     raw bytes: [UInt8], to subject: String, within limit: Duration
   ) async throws -> [UInt8] {
-    precondition(
+    require(
       SubjectName.isName(subject),
       "A request was sent to \"\(subject)\"; a name has tokens with dots between them, without "
         + "spaces and without the signs * and >")

@@ -44,7 +44,7 @@ public final class Relay: Sendable {
   ) {
     self.name = name ?? ProcessName.own
     let byteCount = self.name.utf8.count
-    precondition(
+    require(
       byteCount <= Peer.nameLimit,
       "A relay was given a name of \(byteCount) bytes; it takes \(Peer.nameLimit) at the most"
     )
@@ -178,7 +178,7 @@ public struct RelayBuffering: Sendable, Hashable {
   public static func oldest(bytes: Int = 8 << 20) -> Self { Self(.oldest, bytes) }
 
   private init(_ policy: Policy, _ byteCount: Int) {
-    precondition(
+    require(
       byteCount >= 65_536,
       "A relay's buffer was given \(byteCount) bytes; it takes 65,536 at the least")
     self.policy = policy

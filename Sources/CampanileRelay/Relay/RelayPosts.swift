@@ -1,3 +1,5 @@
+import Campanile
+
 /// Posts in their order, with the bytes of their payloads in one array.
 ///
 /// A post is two numbers, so that many posts cost little more than their bytes.
@@ -95,7 +97,7 @@ package struct RelayPosts: Sendable {
 extension RelayPosts.Heading {
   /// - Precondition: The subject is the name of a message.
   init(raw subject: String, _ version: UInt32) {
-    precondition(
+    require(
       SubjectName.isName(subject),
       "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
         + "spaces and without the signs * and >")

@@ -101,7 +101,7 @@ public final class VirtualClock: Clock {
   ///
   /// A negative duration is a precondition failure.
   public func advance(by duration: Duration) {
-    precondition(duration >= .zero, "A virtual clock was to be advanced by \(duration)")
+    require(duration >= .zero, "A virtual clock was to be advanced by \(duration)")
     wake { $0.advanced(by: duration) }
   }
 

@@ -1,3 +1,5 @@
+import Campanile
+
 extension Recorder {
   /// Waits for the next `count` values, and returns them.
   ///
@@ -13,7 +15,7 @@ extension Recorder {
   public func next(
     _ count: Int, within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [Value] {
-    precondition(count >= 1, "A test expects \(count) values; it takes one at least to wait for")
+    require(count >= 1, "A test expects \(count) values; it takes one at least to wait for")
     let (awaited, isTooMany) = log.takenCount.addingReportingOverflow(count)
     let limit = TimeLimit(limit ?? timeout, by: clock)
     switch await log.recorded.wait(for: isTooMany ? .max : awaited, limit) {

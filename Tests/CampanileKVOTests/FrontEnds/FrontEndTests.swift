@@ -1,6 +1,7 @@
 import Campanile
 import CampanileKVO
 import Observation
+import TestSupport
 import Testing
 
 @Suite("The two front ends")
@@ -136,12 +137,7 @@ struct FrontEndTests {
   @Test("A set in the middle of a change in place is refused with a sentence")
   func setWhileChanging() async {
     func expectRefusal(_ result: ExitTest.Result?, _ verb: String) {
-      let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      #if DEBUG
-        // Optimized builds trap without the sentence.
-        #expect(
-          text.contains("An '@Observed' property is \(verb) while it is being changed in place"))
-      #endif
+      expect(result, says: "An '@Observed' property is \(verb) while it is being changed in place")
     }
     let unobserved = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
