@@ -18,7 +18,9 @@ struct BusName: Sendable {
       if let nats, let creds { return .nats(nats, .credentials(creds)) }
       if let nats { return .nats(nats) }
     #endif
-    return .host(name, in: folder, becomesHub: becomesHub)
+    // A command is on the bus for a moment: the programs there take over from a silent hub first.
+    let silence = becomesHub ? SilenceLimits() : SilenceLimits(ofHub: 50)
+    return .host(name, in: folder, becomesHub: becomesHub, silence: silence)
   }
 
   /// The bus, without the passwords that an address may contain.

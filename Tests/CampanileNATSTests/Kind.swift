@@ -11,9 +11,6 @@ struct Kind: CaseIterable, Sendable, CustomTestStringConvertible {
   /// A server promises no order over several senders.
   static var withOneOrder: [Kind] { [] }
 
-  /// A server is no hub.
-  var mayGetOtherHub: Bool { false }
-
   var testDescription: String { program }
 
   /// Calls `body` with a bus that is gone afterwards.

@@ -22,7 +22,7 @@ struct DrainTests {
       if case .endHearing = operation { break }
     }
     // Its tasks look at the state.
-    for _ in 1...2 { while try await seen.next(within: longPatience).kind != .registered {} }
+    for _ in 1...2 { while try await seen.next(within: lostAfter).kind != .registered {} }
     return (link, draining, operations)
   }
 
@@ -115,7 +115,7 @@ struct DrainTests {
     let pattern = String(repeating: "a", count: 65_537)
     do {
       let token = relay.raw(pattern).observe { _ in }
-      #expect(try await events.next(within: patience).kind == .denied)
+      #expect(try await events.next(within: lostAfter).kind == .denied)
       withExtendedLifetime(token) {}
     }
     // What has been queued is handed over.

@@ -12,7 +12,7 @@ struct EndedCenterTests {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
     let (one, two) = (Member(bus), Member(bus, carrying: nil))
     two.relay.carry(Tock.self, in: two.center)
-    let tocks = Recorder<Int>(timeout: .seconds(600))
+    let tocks = Recorder<Int>(timeout: lostAfter)
     let token = two.center.observe(Tock.self) { tocks.record($0.number) }
     var center: MessageCenter? = MessageCenter()
     if let center { two.relay.carry(Tick.self, in: center) }

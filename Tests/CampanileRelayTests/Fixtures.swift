@@ -55,12 +55,27 @@ struct LevelChanged: RelayedMessage, Equatable {
   var level: Int
 }
 
+/// How long a test waits for what must come.
+let lostAfter = Duration.seconds(30)
+
+extension SilenceLimits {
+  /// A minute: however slow the machine is, the hub stays the hub, and each member is waited for.
+  static let patient = Self(ofHub: 600, ofMembers: 600)
+}
+
+extension Relay.Transport {
+  /// The bus `test` in a folder, with patient processes.
+  static func test(in folder: String, becomesHub: Bool = false) -> Self {
+    .host("test", in: folder, becomesHub: becomesHub, silence: .patient)
+  }
+}
+
 /// What would be a process of its own: a center, and a relay.
 final class Member: Sendable {
   let center = MessageCenter()
   let relay: Relay
-  let ticks = Recorder<Int>(timeout: .seconds(600))
-  let events = Recorder<RelayEvent>(timeout: .seconds(600))
+  let ticks = Recorder<Int>(timeout: lostAfter)
+  let events = Recorder<RelayEvent>(timeout: lostAfter)
   private let tokens: [ObservationToken]
 
   init(

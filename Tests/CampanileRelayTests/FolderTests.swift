@@ -56,7 +56,7 @@ struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
   func trouble(_ path: String, bus: String = "test") async throws -> String {
     let relay = Relay(.host(bus, in: path))
-    let states = Recorder<RelayState>(timeout: .seconds(600))
+    let states = Recorder<RelayState>(timeout: lostAfter)
     let token = relay.state.observe(.initial) { states.record($0.new) }
     defer { withExtendedLifetime((relay, token)) {} }
     while true {
@@ -181,12 +181,12 @@ struct FolderTests {
       func steps() -> Set<UInt64> { Set(paths.map { BusFolder(bus: "test", in: $0).step }) }
       #expect(steps().count == 1)
       let center = MessageCenter()
-      let relays = paths.map { Relay(.host("test", in: $0)) }
-      let heard = Recorder<Int>(timeout: .seconds(600))
+      let relays = paths.map { Relay(.test(in: $0)) }
+      let heard = Recorder<Int>(timeout: lostAfter)
       for relay in relays { relay.carry(Tick.self, in: center) }
       // Called after those who carry.
       let token = center.observe(Tick.self) { heard.record($0.number) }
-      let others = [Member(.host("test", in: paths[0])), Member(.host("test", in: paths[0]))]
+      let others = [Member(.test(in: paths[0])), Member(.test(in: paths[0]))]
       for relay in relays + others.map(\.relay) { try await relay.flush() }
       #expect(steps().count == 1)
       others[0].post([1])
@@ -232,24 +232,18 @@ struct FolderTests {
 
   @Test("A hub that closes each connection is asked ever more rarely, and that is said")
   func closedAtOnce() async throws {
-    // A hub that the system leaves no time for half a second loses its office.
-    try await someAttempts(orElse: "The hub has never had time") { try await saysThatHubCloses() }
-  }
-
-  /// Whether a relay says that the hub closes its connections, instead of taking over from it.
-  private func saysThatHubCloses() async throws -> Bool {
     try await withFolder { path in
       let folder = BusFolder(bus: "test", in: path.path)
       try folder.prepare()
-      let hub = try ClosingHub(in: folder)
-      let relay = Relay(.host("test", in: path.path))
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      var hub: ClosingHub? = try ClosingHub(in: folder)
+      let relay = Relay(.test(in: path.path))
+      let states = Recorder<RelayState>(timeout: lostAfter)
       let token = relay.state.observe(.initial) { states.record($0.new) }
       defer { withExtendedLifetime((relay, token)) {} }
       #expect(try await states.next() == .connecting)
       let state = try await states.next()
-      let count = hub.end()
-      if state == .connected { return false }
+      let count = hub?.end() ?? 0
+      hub = nil
       #expect(
         state
           == .unavailable(
@@ -257,7 +251,6 @@ struct FolderTests {
               + "it uses another version of this package."))
       #expect(count >= 8)
       #expect(try await states.next() == .connected)
-      return true
     }
   }
 
@@ -291,8 +284,7 @@ struct FolderTests {
       let member = try MemberProcess(
         [
           "/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
-          MemberProcess.program.path, folder.path, "test", "full",
-        ], "full")
+        ] + MemberProcess.command(folder, "full"), "full")
       let reason = try member.ask("trouble")
       let file = folder.appending(path: "test/bus.id").path
       #expect(reason.hasPrefix("trouble The file \(file)."), "\(reason)")
@@ -341,10 +333,9 @@ struct FolderTests {
       try folder.prepare()
       try Data().write(to: URL(filePath: folder.lockPath(.max)))
       #expect(try folder.highestGeneration() == 0)
-      let relay = Relay(.host("test", in: path.path))
+      let relay = Relay(.test(in: path.path))
       try await relay.flush()
-      // A hub that has had no time is followed by others.
-      #expect(1...50 ~= (try folder.highestGeneration()))
+      #expect(try folder.highestGeneration() == 1)
     }
   }
 
@@ -366,13 +357,12 @@ struct FolderTests {
   func mended() async throws {
     try await withFolder { folder in
       try make(folder, mode: 0o755)
-      let relay = Relay(.host("test", in: folder.path))
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let relay = Relay(.test(in: folder.path))
+      let states = Recorder<RelayState>(timeout: lostAfter)
       let token = relay.state.observe(.initial) { states.record($0.new) }
       while case .connecting = try await states.next() {}
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
       try await relay.flush()
-      // The hub of the relay may lose its office meanwhile.
       while try await states.next() != .connected {}
       withExtendedLifetime((relay, token)) {}
     }
@@ -380,37 +370,36 @@ struct FolderTests {
 
   @Test("A hub that slept through two generations is told that there is a later one")
   func removedGenerations() async throws {
-    // A program that another test has just begun to start may have copies of the locks.
-    try await someAttempts(orElse: "A generation that is gone is kept") {
-      try await keepsWhatIsNeeded()
-    }
-  }
-
-  /// Whether a folder keeps the generations of a hub that lives and of the last one, and no others.
-  private func keepsWhatIsNeeded() async throws -> Bool {
     try await withFolder { folder in
       let bus = BusFolder(bus: "test", in: folder.path)
       try bus.prepare()
+      /// Waits until a hub is dead: a program that another test has just begun to start may have a copy
+      /// of its lock.
+      func isAbandoned(_ generation: UInt64) async throws {
+        let attempts = Attempts()
+        while !bus.isAbandoned(generation) { try await attempts.next("end of a hub") }
+      }
       var sleeping = try bus.claim(1)
       #expect(sleeping != nil)
-      // The hub of the second generation dies at once.
+      // The later hubs die at once.
       for generation in 2...4 as ClosedRange<UInt64> {
         #expect(try bus.claim(generation) != nil)
+        try await isAbandoned(generation)
         bus.removeGenerations(before: generation)
         #expect(bus.isClaimed(2))
       }
-      if bus.isClaimed(3) { return false }
+      #expect(!bus.isClaimed(3))
       sleeping = nil
+      try await isAbandoned(1)
       bus.removeGenerations(before: 4)
-      let kept = (1...4 as ClosedRange<UInt64>).filter { bus.isClaimed($0) }
-      return kept == [4]
+      #expect((1...4 as ClosedRange<UInt64>).filter { bus.isClaimed($0) } == [4])
     }
   }
 
   @Test("The folder, the socket and the locks are the user's alone, whatever the umask says")
   func modes() async throws {
-    try await withOneHub { folder in
-      let relay = Relay(.host("test", in: folder.path))
+    try await withFolder { folder in
+      let relay = Relay(.test(in: folder.path))
       try await relay.flush()
       func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(
@@ -435,8 +424,8 @@ extension FolderTests {
   // Broken by: MemberLink.renewFiles, if it forgets a file.
   @Test("Files that a bus needs get the present time, so that nothing removes them as forgotten")
   func renewed() async throws {
-    try await withOneHub { folder in
-      let relay = Relay(.host("test", in: folder.path))
+    try await withFolder { folder in
+      let relay = Relay(.test(in: folder.path))
       try await relay.flush()
       let bus = folder.appending(path: "test")
       let files = try FileManager.default.contentsOfDirectory(atPath: bus.path)
@@ -490,10 +479,10 @@ struct StrangerTests {
       [5, 0, 0, 0, 99, 1, 2, 3, 4], [5, 0, 0, 0, 1, 0, 0, 0, 0],
     ])
   func garbage(bytes: [UInt8]) async throws {
-    try await withOneHub { folder in
-      let bus = Relay.Transport.host("test", in: folder.path)
+    try await withFolder { folder in
+      let bus = Relay.Transport.test(in: folder.path)
       let (one, two) = (Member(bus), Member(bus))
-      let events = Recorder<RelayEvent>(timeout: .seconds(600))
+      let events = Recorder<RelayEvent>(timeout: lostAfter)
       // The hub is part of one of them.
       let tokens = [one, two].map { $0.relay.events.observe { events.record($0) } }
       for member in [one, two] { try await member.relay.flush() }
@@ -502,13 +491,9 @@ struct StrangerTests {
       let written = stranger.write(bytes[...])
       #expect(written == .bytes(bytes.count))
       // The hub closes the connection.
-      while stranger.read(atMost: 256).transfer != .end {
-        try Task.checkCancellation()
-        await Task.yield()
-      }
-      var event = try await events.next()
-      // A slow attempt to connect is reported, too.
-      while event.kind == .unavailable { event = try await events.next() }
+      let attempts = Attempts()
+      while stranger.read(atMost: 256).transfer != .end { try await attempts.next("end") }
+      let event = try await events.next()
       #expect(event.kind == .refused && event.count == 0 && event.subject == nil)
       #expect(event.reason.hasPrefix("A process was sent away. "), "\(event)")
       one.post([1])
@@ -520,7 +505,7 @@ struct StrangerTests {
   @Test("One who says nothing, and one who stops in the middle of a frame, disturb nobody")
   func silence() async throws {
     try await withFolder { folder in
-      let bus = Relay.Transport.host("test", in: folder.path)
+      let bus = Relay.Transport.test(in: folder.path)
       let (one, two) = (Member(bus), Member(bus))
       for member in [one, two] { try await member.relay.flush() }
       let path = try BusFolder(bus: "test", in: folder.path).socketOfHub()

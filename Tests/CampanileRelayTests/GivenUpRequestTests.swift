@@ -117,8 +117,8 @@ struct GivenUpRequestTests {
     let relay = Relay(Relay.Transport { _, _ in link })
     let asking = Task {
       // Until it is canceled.
-      try? await Task.sleep(for: longPatience)
-      return try await relay.request(raw: [1], to: "q", within: longPatience)
+      try? await Task.sleep(for: lostAfter)
+      return try await relay.request(raw: [1], to: "q", within: lostAfter)
     }
     asking.cancel()
     await #expect(throws: CancellationError.self) { try await asking.value }

@@ -118,7 +118,7 @@ struct InboxTests {
       sender: 1, subject: "a", version: 0, path: [], payload: [])
     for count in [1, 1_024, 50] {
       relay.core.receive(Array(repeating: message, count: count))
-      if count == 1 { try await first.reached(within: .seconds(600)) }
+      if count == 1 { try await first.reached(within: lostAfter) }
     }
     let executor = ManualExecutor()
     let heardAtEnd = Locked<Int?>(nil)
@@ -130,7 +130,7 @@ struct InboxTests {
     // It waits in the queue, and so do the deliveries that follow the first 1,024.
     executor.runUntilIdle()
     first.open()
-    try await last.reached(within: .seconds(600))
+    try await last.reached(within: lostAfter)
     executor.runUntilIdle()
     last.open()
     await withCheckedContinuation { continuation in

@@ -1,3 +1,4 @@
+import CampanileRelay
 import Foundation
 import TestSupport
 import Testing
@@ -45,7 +46,7 @@ struct KillTests {
   @Test("R4 The hub is stopped: the others go on, and it misses nothing", arguments: [2, 5])
   func hubStopped(count: Int) async throws {
     try await withFolder { folder in
-      let members = try [MemberProcess].start(count, in: folder)
+      let members = try [MemberProcess].start(count, in: folder, silence: SilenceLimits())
       // On a busy machine it takes seconds until it goes on, and the others keep 8 megabytes.
       try members.load(every: 5_000)
       let stopped = members[try members.place(ofHub: true)]

@@ -10,17 +10,14 @@ enum Kind: CaseIterable, Sendable {
   /// Those with which nobody hears an answer before its question.
   static var withOneOrder: [Kind] { allCases }
 
-  /// Whether a busy machine may give the bus another hub.
-  var mayGetOtherHub: Bool { self == .host }
-
   /// Calls `body` with a bus that is gone afterwards.
   func withBus<Result>(
     _ body: (Relay.Transport) async throws -> Result
   ) async throws -> Result {
     switch self {
-    case .loopback: try await body(.loopback("\(UInt64.random(in: 0 ... .max))"))
+    case .loopback: try await body(.loopback("\(UInt64.random(in: 0 ... .max))", silence: .patient))
     case .host:
-      try await withFolder { try await body(.host("test", in: $0.path)) }
+      try await withFolder { try await body(.test(in: $0.path)) }
     }
   }
 }

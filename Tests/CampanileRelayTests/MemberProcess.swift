@@ -1,3 +1,4 @@
+import CampanileRelay
 import Foundation
 import TestSupport
 import Testing
@@ -19,8 +20,17 @@ final class MemberProcess {
   static let program = URL(filePath: CommandLine.arguments[0])
     .deletingLastPathComponent().appending(path: "member")
 
-  convenience init(_ folder: URL, _ name: String, _ arguments: String...) throws {
-    try self.init([Self.program.path, folder.path, "test", name] + arguments, name)
+  convenience init(
+    _ folder: URL, _ name: String, silence: SilenceLimits = .patient, _ arguments: String...
+  ) throws {
+    try self.init(Self.command(folder, name, silence: silence) + arguments, name)
+  }
+
+  /// What starts a member on the bus `test` in a folder.
+  static func command(
+    _ folder: URL, _ name: String, silence: SilenceLimits = .patient
+  ) -> [String] {
+    [program.path, folder.path, "test", name, "\(silence.ofHub)", "\(silence.ofMembers)"]
   }
 
   /// - Parameter command: The program, after what starts it, and before its arguments.
@@ -46,9 +56,9 @@ final class MemberProcess {
 
   /// The next line; blocks the thread until it is there.
   ///
-  /// It fails if no line comes within the limit of a test.
+  /// It fails if no line comes in time.
   func hear() throws -> String {
-    let deadline = ContinuousClock.now + .seconds(600)
+    let deadline = ContinuousClock.now + lostAfter
     while true {
       if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
         defer { rest = rest[(end + 1)...] }
@@ -85,11 +95,8 @@ final class MemberProcess {
   func report() throws -> Report { try Report(ask("report")) }
 
   /// What its relay has reported: how many of what, from whom and why.
-  ///
-  /// A slow attempt to connect is reported too, and left out.
   func events() throws -> [String] {
     try ask("events").split(separator: "|").dropFirst().map(String.init)
-      .filter { !$0.contains(" unavailable ") }
   }
 
   var isHub: Bool {
@@ -132,9 +139,11 @@ struct Report {
 
 extension [MemberProcess] {
   /// Starts so many, each of which carries all; the first is the hub.
-  static func start(_ count: Int, in folder: URL) throws -> Self {
+  static func start(
+    _ count: Int, in folder: URL, silence: SilenceLimits = .patient
+  ) throws -> Self {
     try (0..<count).map { index in
-      let member = try MemberProcess(folder, "m\(index)")
+      let member = try MemberProcess(folder, "m\(index)", silence: silence)
       try member.carry()
       return member
     }

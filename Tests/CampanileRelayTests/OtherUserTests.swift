@@ -15,9 +15,9 @@ struct OtherUserTests {
   @Test("A relay in another user's folder says whose it is, and does not join")
   func folder() async throws {
     try await OtherUser.withProgram { program in
-      try await withOneHub { folder in
+      try await withFolder { folder in
         let members = try [MemberProcess].start(2, in: folder)
-        let command = [program.path, folder.path, "test", "other"]
+        let command = [program.path] + MemberProcess.command(folder, "other").dropFirst()
         let other = try MemberProcess(OtherUser.command(command), "other")
         #expect(
           try other.ask("trouble")
@@ -31,7 +31,7 @@ struct OtherUserTests {
 
   @Test("At a folder that has been opened to all, another user's process is sent away and counted")
   func socket() async throws {
-    try await withOneHub { folder in
+    try await withFolder { folder in
       let members = try [MemberProcess].start(2, in: folder)
       let socket = folder.appending(path: "test/hub.1.sock")
       #expect(try OtherUser.connect(to: socket) == "Permission denied")
@@ -40,9 +40,6 @@ struct OtherUserTests {
       #expect(try OtherUser.connect(to: socket) == "Permission denied")
       try OtherUser.open(socket, 0o666)
       for _ in 0..<3 { #expect(try OtherUser.connect(to: socket) == "connected, closed") }
-      // A member that comes back after a silence of the hub's needs folders that are its own.
-      try OtherUser.open(folder.appending(path: "test"), 0o700)
-      try OtherUser.open(folder, 0o700)
       try members[0].ask("post 10")
       _ = try members.rest()
       #expect(

@@ -151,7 +151,7 @@ struct RefusedPostTests {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
     let one = Member(bus, buffering: .newest(bytes: 65_536))
     let two = Relay(bus)
-    let heard = Recorder<[UInt8]>(timeout: .seconds(600))
+    let heard = Recorder<[UInt8]>(timeout: lostAfter)
     let token = two.raw("short").observe { heard.record($0.bytes) }
     try await two.flush()
     one.relay.link.queue.suspend()
@@ -185,7 +185,7 @@ struct RefusedInOrderTests {
     }
     try await two.flush()
     one.post(raw: [1], to: "tick")
-    try await gate.reached(within: patience)
+    try await gate.reached(within: lostAfter)
     two.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
     one.post(raw: [2], to: "tick")
     // It has come to the other, which is busy.

@@ -2,13 +2,26 @@ import Campanile
 
 @testable import CampanileRelay
 
+/// Looks for what must come, again and again.
+struct Attempts {
+  struct Missing: Error {
+    let what: String
+  }
+
+  private let end = ContinuousClock.now + lostAfter
+
+  /// Lets others have their turn before it is looked for again.
+  func next(_ what: String) async throws {
+    if ContinuousClock.now > end { throw Missing(what: what) }
+    try Task.checkCancellation()
+    await Task.yield()
+  }
+}
+
 /// A connection to a hub that a test speaks on, frame by frame.
 final class RawMember: Sendable {
   private let socket: UnixSocket
   private let parser = Locked(FrameParser<HubFrame>())
-
-  /// There has been a hub of the generation, and another one has followed it.
-  struct HubIsGone: Error {}
 
   /// Connects to the hub of a generation, once there is one.
   init(_ folder: BusFolder, generation: UInt64) async throws {
@@ -28,14 +41,12 @@ final class RawMember: Sendable {
   private static func connected(
     to folder: BusFolder, _ generation: UInt64
   ) async throws -> UnixSocket {
+    let attempts = Attempts()
     while true {
-      let isGone = folder.isClaimed(generation + 1)
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
         return socket
       }
-      if isGone { throw HubIsGone() }
-      try Task.checkCancellation()
-      await Task.yield()
+      try await attempts.next("hub of generation \(generation)")
     }
   }
 
@@ -49,14 +60,13 @@ final class RawMember: Sendable {
 
   /// The next frame, or nil if the hub has closed the connection.
   func hear() async throws -> HubFrame? {
+    let attempts = Attempts()
     while true {
       if let frame = try parser.withLock({ try $0.next() }) { return frame }
       let (transfer, bytes) = socket.read(atMost: 1 << 16)
       switch transfer {
       case .bytes: parser.withLock { $0.append(bytes) }
-      case .none:
-        try Task.checkCancellation()
-        await Task.yield()
+      case .none: try await attempts.next("frame")
       case .end: return nil
       }
     }

@@ -15,33 +15,6 @@ private struct Failure: Error, CustomStringConvertible {
   var description: String { "no time" }
 }
 
-extension RelayError {
-  /// Whether it is about a request while the bus got another hub.
-  ///
-  /// A hub that the system leaves no time for half a second counts as stopped. A request that is on
-  /// its way then fails, and until all have found the next hub, nobody may answer.
-  var isOfOtherHub: Bool { code == .disconnected || code == .nobodyAnswers }
-}
-
-/// Asks, and asks again if the bus may have got another hub meanwhile.
-///
-/// - Parameter members: The one who asks, and who is to answer.
-private func answer<Answer>(
-  over kind: Kind, _ members: Member..., to ask: () async throws -> Answer
-) async throws -> Answer {
-  var answer: Answer?
-  try await someAttempts(orElse: "Nobody has answered") {
-    do {
-      answer = try await ask()
-      return true
-    } catch let error as RelayError where kind.mayGetOtherHub && error.isOfOtherHub {
-      for member in members { try await member.relay.flush() }
-      return false
-    }
-  }
-  return try #require(answer)
-}
-
 @Suite("Requests and listening by name", .timeLimit(.long))
 struct RequestTests {
   @Test("Who answers a request is asked, and its answer comes back", arguments: Kind.allCases)
@@ -50,9 +23,7 @@ struct RequestTests {
       let (one, two) = (Member(bus), Member(bus))
       let token = two.relay.answer(WhoIsThere.self) { [$0.greeting, "two"] }
       try await two.relay.flush()
-      let names = try await answer(over: kind, one, two) {
-        try await one.relay.request(WhoIsThere(), as: [String].self, within: longPatience)
-      }
+      let names = try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
       #expect(names == ["hello", "two"])
       token.cancel()
       withExtendedLifetime((one, two)) {}
@@ -66,7 +37,7 @@ struct RequestTests {
     // The request waits behind other deliveries.
     two.relay.core.deliveries.suspend()
     let asking = Task {
-      try await one.relay.request(WhoIsThere(), as: [String].self, within: longPatience)
+      try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
     }
     // Until it has most likely come.
     for _ in 1...100 { await Task.yield() }
@@ -108,46 +79,30 @@ struct RequestTests {
     "A relay that is drained answers what it has been asked, and is asked no more",
     arguments: Kind.allCases)
   func drained(kind: Kind) async throws {
-    // All of it: a relay that drains is not asked again.
-    try await answer(over: kind) { try await kind.withBus { try await drains($0) } }
-  }
-
-  private func drains(_ bus: Relay.Transport) async throws {
-    let (one, two) = (Member(bus), Member(bus))
-    let asked = Recorder<String>(timeout: .seconds(600))
-    let (isOpen, open) = AsyncStream.makeStream(of: Void.self)
-    let token = two.relay.answer(WhoIsThere.self) { question in
-      asked.record(question.greeting)
-      if question.greeting == "hello" { for await _ in isOpen {} }
-      return ["two"]
-    }
-    try await two.relay.flush()
-    let asking = Task {
-      do {
-        return try await one.relay.request(WhoIsThere(), as: [String].self, within: longPatience)
-      } catch {
-        asked.record("failed")
-        throw error
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let asked = Recorder<String>(timeout: lostAfter)
+      let (isOpen, open) = AsyncStream.makeStream(of: Void.self)
+      let token = two.relay.answer(WhoIsThere.self) { question in
+        asked.record(question.greeting)
+        if question.greeting == "hello" { for await _ in isOpen {} }
+        return ["two"]
       }
+      try await two.relay.flush()
+      let asking = Task {
+        try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
+      }
+      #expect(try await asked.next() == "hello")
+      let draining = Task { await two.relay.drain() }
+      await untilNobodyAnswers {
+        _ = try await one.relay.request(
+          WhoIsThere(greeting: "late"), as: [String].self, within: .milliseconds(200))
+      }
+      open.finish()
+      await draining.value
+      #expect(try await asking.value == ["two"])
+      withExtendedLifetime((one, two, token)) {}
     }
-    // A request that has failed says why.
-    let first = try await asked.next()
-    if first == "failed" { _ = try await asking.value }
-    #expect(first == "hello")
-    let draining = Task { await two.relay.drain() }
-    await untilNobodyAnswers {
-      _ = try await one.relay.request(
-        WhoIsThere(greeting: "late"), as: [String].self, within: .milliseconds(200))
-    }
-    open.finish()
-    await draining.value
-    // What a relay without a bus has not sent is discarded.
-    if two.events.values.contains(where: { $0.kind == .unavailable }) {
-      asking.cancel()
-      throw RelayError(.disconnected, "The one who answers has lost the bus.")
-    }
-    #expect(try await asking.value == ["two"])
-    withExtendedLifetime((one, two, token)) {}
   }
 
   /// Asks until nobody answers any more.
@@ -174,9 +129,9 @@ struct RequestTests {
         await relay.drain()
         return []
       }
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let states = Recorder<RelayState>(timeout: lostAfter)
       let state = two.relay.state.observe { states.record($0.new) }
-      let asked = Recorder<Int>(timeout: .seconds(600))
+      let asked = Recorder<Int>(timeout: lostAfter)
       let stuck = three.relay.answer(raw: "stuck") { _, _ in
         asked.record(1)
         try await Task.sleep(for: .seconds(3_600))
@@ -184,19 +139,14 @@ struct RequestTests {
       }
       for member in [two, three] { try await member.relay.flush() }
       let quitting = Task {
-        try await answer(over: kind, one, two) {
-          try await one.relay.request(raw: [], to: "quit", within: longPatience)
-        }
+        try await one.relay.request(raw: [], to: "quit", within: lostAfter)
       }
       while try await states.next() != .ended {}
       // The relay ends before its answer does. Whether that is told depends on the carrier.
       quitting.cancel()
       await #expect(throws: (any Error).self) { try await quitting.value }
-      // The bus may have another hub now, and what was on its way is asked again.
       let asking = Task {
-        while !Task.isCancelled {
-          _ = try? await one.relay.request(raw: [], to: "stuck", within: longPatience)
-        }
+        try await one.relay.request(raw: [], to: "stuck", within: lostAfter)
       }
       #expect(try await asked.next() == 1)
       async let first: Void = three.relay.drain()
@@ -211,7 +161,7 @@ struct RequestTests {
       await first
       await second
       asking.cancel()
-      await asking.value
+      _ = await asking.result
       withExtendedLifetime((one, two, three, token, stuck, state)) {}
     }
   }
@@ -221,7 +171,7 @@ struct RequestTests {
   func answeredOnce() async throws {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
     let (one, two) = (Member(bus), Member(bus))
-    let asked = Recorder<String>(timeout: .seconds(600))
+    let asked = Recorder<String>(timeout: lostAfter)
     func answer(_ pattern: String) -> ObservationToken {
       two.relay.answer(raw: pattern) { _, _ in
         asked.record(pattern)
@@ -232,7 +182,7 @@ struct RequestTests {
     let second = answer("x.y")
     try await two.relay.flush()
     func ask() async throws -> String {
-      let bytes = try await one.relay.request(raw: [], to: "x.y", within: longPatience)
+      let bytes = try await one.relay.request(raw: [], to: "x.y", within: lostAfter)
       return String(decoding: bytes, as: UTF8.self)
     }
     #expect(try await ask() == "x.>")
@@ -249,9 +199,8 @@ struct RequestTests {
       let (one, two) = (Member(bus), Member(bus))
       let token = two.relay.answer(raw: "echo") { $1 }
       try await two.relay.flush()
-      let echo = try await answer(over: kind, one, two) {
-        try await one.relay.request(raw: [1], to: "echo", within: .seconds(Int64.max))
-      }
+      let echo = try await one.relay.request(
+        raw: [1], to: "echo", within: .seconds(Int64.max))
       #expect(echo == [1])
       withExtendedLifetime((one, two, token)) {}
     }
@@ -266,18 +215,11 @@ struct RequestTests {
       @Sendable func ask(within limit: Duration) async throws {
         _ = try await one.relay.request(WhoIsThere(), as: [String].self, within: limit)
       }
-      @Sendable func code(within limit: Duration = longPatience) async -> RelayError? {
-        await #expect(throws: RelayError.self) {
-          try await answer(over: kind, one, two) { try await ask(within: limit) }
-        }
+      @Sendable func code(within limit: Duration = lostAfter) async -> RelayError? {
+        await #expect(throws: RelayError.self) { try await ask(within: limit) }
       }
       try await two.relay.flush()
-      var nobody: RelayError.Code?
-      repeat {
-        let error = await #expect(throws: RelayError.self) { try await ask(within: longPatience) }
-        nobody = error?.code
-      } while nobody == .disconnected
-      #expect(nobody == .nobodyAnswers)
+      #expect(await code()?.code == .nobodyAnswers)
       let token = two.relay.answer(WhoIsThere.self) { _ -> [String] in throw Failure() }
       try await two.relay.flush()
       let error = await code()
@@ -292,7 +234,7 @@ struct RequestTests {
       try await two.relay.flush()
       #expect(await code(within: .milliseconds(50))?.code == .timedOut)
       let asking = Task { await code() }
-      let canceled = Task { try await ask(within: longPatience) }
+      let canceled = Task { try await ask(within: lostAfter) }
       canceled.cancel()
       await #expect(throws: CancellationError.self) { try await canceled.value }
       try await one.relay.flush()
@@ -313,9 +255,7 @@ struct RequestTests {
       try await two.relay.flush()
       func code(_ bytes: [UInt8]) async -> RelayError? {
         await #expect(throws: RelayError.self) {
-          try await answer(over: kind, one, two) {
-            try await one.relay.request(raw: bytes, to: "echo", within: longPatience)
-          }
+          try await one.relay.request(raw: bytes, to: "echo", within: lostAfter)
         }
       }
       let request = await code(long)
@@ -326,11 +266,8 @@ struct RequestTests {
       #expect(failure?.code == .failed)
       #expect(
         failure?.message == "An answer has 1048577 bytes; a relay carries 1048576 at the most.")
-      let echo = try await answer(over: kind, one, two) {
-        try await one.relay.request(raw: [1], to: "echo", within: longPatience)
-      }
-      #expect(echo == [1])
-      // A slow attempt to connect is reported.
+      #expect(
+        try await one.relay.request(raw: [1], to: "echo", within: lostAfter) == [1])
       let events = one.events.values + two.events.values
       #expect(events.allSatisfy { $0.kind == .unavailable })
       withExtendedLifetime((one, two, token)) {}
@@ -371,7 +308,7 @@ struct RequestTests {
   func raw(kind: Kind) async throws {
     try await kind.withBus { bus in
       let (one, two) = (Member(bus, "one", carrying: nil), Member(bus, carrying: nil))
-      let heard = Recorder<String>(timeout: .seconds(600))
+      let heard = Recorder<String>(timeout: lostAfter)
       let token = two.relay.raw("a.>").observe {
         heard.record("\($0.subject) \($0.bytes) \($0.sender.name)")
       }

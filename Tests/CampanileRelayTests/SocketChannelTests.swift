@@ -36,7 +36,7 @@ struct SocketChannelTests {
   @Test("What is sent before the other end closes arrives, and then the end", arguments: [1, 4])
   func lastBytes(queues: Int) async throws {
     let listener = try Listener()
-    let ended = Recorder<Int>(timeout: .seconds(600))
+    let ended = Recorder<Int>(timeout: lostAfter)
     // So many at a time that Dispatch's own thread is behind.
     for round in 0..<Effort.times(4, long: 20) {
       var channels: [SocketChannel] = []
@@ -64,7 +64,7 @@ struct SocketChannelTests {
   @Test("Who does not read notices by writing that the other end has gone, and once")
   func endWithoutReading() async throws {
     let listener = try Listener()
-    let events = Recorder<String>(timeout: .seconds(600))
+    let events = Recorder<String>(timeout: lostAfter)
     let queue = DispatchQueue(label: "channel")
     let kept = Locked<SocketChannel?>(nil)
     let channel: SocketChannel

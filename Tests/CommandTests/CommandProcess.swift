@@ -39,7 +39,7 @@ final class CommandProcess: Sendable {
       return (output, errors)
     }
     // Whoever waits for a program that hangs goes on, and the test fails.
-    DispatchQueue.global().asyncAfter(deadline: .now() + 600) { [weak self] in
+    DispatchQueue.global().asyncAfter(deadline: .now() + 60) { [weak self] in
       if let self, self.isRunning { self.signal(SIGKILL) }
     }
   }
@@ -101,6 +101,13 @@ private final class Lines: Sendable {
   let pipe = Pipe()
   private let bytes = Mutex(Data())
 
+  init() {
+    // No program that another test starts has a copy, which would keep the pipe open.
+    for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+      _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
+  }
+
   func next() -> String? {
     bytes.withLock { bytes in
       while true {
@@ -130,14 +137,15 @@ private final class Lines: Sendable {
 
 /// A bus of a test's own, whose folder is gone afterwards.
 final class TestBus {
-  let folder: String
-
-  /// - Parameter folder: Its path is short, since that of a socket is.
-  init(in folder: String = "/tmp/k\(UInt32.random(in: 0 ... .max))") { self.folder = folder }
+  /// Its path is short, since that of a socket is.
+  let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))"
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  var transport: Relay.Transport { .host("test", in: folder) }
+  /// A relay of the test's waits a minute for a silent hub or command, however slow the machine is.
+  var transport: Relay.Transport {
+    .host("test", in: folder, silence: SilenceLimits(ofHub: 600, ofMembers: 600))
+  }
 
   func start(
     _ arguments: String..., shell: String? = nil, blocks: Bool = true

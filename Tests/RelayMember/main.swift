@@ -1,7 +1,9 @@
 // A process on a bus, which does what the lines of its input say and answers each with a line. It
 // counts what it hears: whether each sender's numbers come in order, and without gaps.
 //
-//   member FOLDER BUS NAME [newest|oldest BYTES]
+// HUB and MEMBERS are the tenths of a second that it waits for those that are silent.
+//
+//   member FOLDER BUS NAME [HUB MEMBERS [newest|oldest BYTES]]
 
 import Campanile
 import CampanileFoundation
@@ -10,19 +12,24 @@ import Dispatch
 import Foundation
 
 let arguments = CommandLine.arguments
-guard arguments.count >= 4 else {
-  say("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
+guard [4, 6, 8].contains(arguments.count) else {
+  say("usage: member FOLDER BUS NAME [HUB MEMBERS [newest|oldest BYTES]]")
   exit(2)
 }
 let (folder, bus, name) = (arguments[1], arguments[2], arguments[3])
-let buffering: RelayBuffering =
+let silence =
   arguments.count < 6
+  ? SilenceLimits()
+  : SilenceLimits(ofHub: Int(arguments[4])!, ofMembers: Int(arguments[5])!)
+let buffering: RelayBuffering =
+  arguments.count < 8
   ? .newest()
-  : arguments[4] == "oldest"
-    ? .oldest(bytes: Int(arguments[5])!) : .newest(bytes: Int(arguments[5])!)
+  : arguments[6] == "oldest"
+    ? .oldest(bytes: Int(arguments[7])!) : .newest(bytes: Int(arguments[7])!)
 
 let center = MessageCenter()
-var relay: Relay? = Relay(.host(bus, in: folder), name: name, buffering: buffering)
+var relay: Relay? = Relay(
+  .host(bus, in: folder, silence: silence), name: name, buffering: buffering)
 let state = relay!.state
 let counts = Locked(Counts())
 
@@ -116,7 +123,7 @@ while let line = readLine() {
     let (foundation, second) = (NotificationCenter(), MessageCenter())
     let bridges = [center, second].map { NotificationBridge(between: $0, and: foundation) }
     for bridge in bridges { bridge.carry(Count.self) }
-    let beyond = Relay(.host(words[1], in: folder), name: name)
+    let beyond = Relay(.host(words[1], in: folder, silence: silence), name: name)
     beyond.carry(Count.self, in: second)
     try await beyond.flush()
     others += [bridges, beyond]

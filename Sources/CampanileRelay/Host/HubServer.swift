@@ -62,13 +62,14 @@ final class HubServer: Sendable {
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
   ///   - logLimit: The bytes that its log may have.
-  ///   - patience: The tenths of a second that it waits for members, and for their logs.
+  ///   - silenceLimit: The tenths of a second after which a silent member counts as stopped.
+  ///   - patience: Those that it waits for members, and for their logs.
   ///   - claim: Keeps others from this generation.
   ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
-    logLimit: Int = HubState.standardLogLimit, patience: Int = HubState.patience, claim: FileLock,
-    onRefusal: @escaping @Sendable (String) -> Void
+    logLimit: Int = HubState.standardLogLimit, silenceLimit: Int = SilenceLimits().ofMembers,
+    patience: Int? = nil, claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
     self.onRefusal = onRefusal
     self.generation = generation
@@ -82,21 +83,26 @@ final class HubServer: Sendable {
       State(
         hub: HubState(
           generation: generation, busID: busID, own: own, expected: expected, logLimit: logLimit,
-          patience: patience),
+          silenceLimit: silenceLimit, patience: patience),
         expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts,
         pulse: pulse))
   }
 
   /// A hub that other members of the process alone reach.
-  init(busID: UInt64, own: MemberID) {
+  init(busID: UInt64, own: MemberID, silenceLimit: Int) {
     generation = 1
     onRefusal = { _ in }
     (folder, claim, listener) = (nil, nil, nil)
     state = Locked(
       State(
-        hub: HubState(generation: 1, busID: busID, own: own, expected: []), expected: [],
-        timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil, pulse: pulse))
+        hub: HubState(
+          generation: 1, busID: busID, own: own, expected: [], silenceLimit: silenceLimit),
+        expected: [], timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil,
+        pulse: pulse))
   }
+
+  /// The tenths of a second that it waits for members, and for their logs.
+  var patience: Int { state.withLock { $0.hub.patience } }
 
   /// Takes connections, and begins to count time.
   func start() {

@@ -49,6 +49,7 @@ final class MemberLink: RelayLink {
   private let bus: Bus
   /// The bytes of messages that are kept for others.
   private let logLimit: Int
+  private let silence: SilenceLimits
   private let state: Locked<State>
 
   /// Where the members meet.
@@ -57,8 +58,12 @@ final class MemberLink: RelayLink {
     case memory(LoopbackBus)
   }
 
-  init(_ bus: Bus, name: String, _ buffering: RelayBuffering, wantsHub: Bool = false) {
+  init(
+    _ bus: Bus, name: String, _ buffering: RelayBuffering, wantsHub: Bool = false,
+    silence: SilenceLimits = SilenceLimits()
+  ) {
     self.bus = bus
+    self.silence = silence
     logLimit = buffering.byteCount
     id = MemberID(rawValue: .random(in: 1 ... .max))
     step =
@@ -70,9 +75,12 @@ final class MemberLink: RelayLink {
       State(
         member: MemberState(
           id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
-          logLimit: logLimit),
+          logLimit: logLimit, silenceLimit: silence.ofHub),
         wantsHub: wantsHub, timer: DispatchSource.makeTimerSource(queue: queue)))
   }
+
+  /// The hub, if it is part of this member.
+  var hub: HubServer? { state.withLock { $0.hub } }
 
   // MARK: Life
 
@@ -164,7 +172,7 @@ final class MemberLink: RelayLink {
     if state.withLock({ $0.isStopped || $0.channel != nil }) { return }
     switch bus {
     case .folder(let folder): join(in: folder)
-    case .memory(let bus): connect(to: bus.hub(for: id), 1)
+    case .memory(let bus): connect(to: bus.hub(for: id, silence), 1)
     }
   }
 
@@ -200,7 +208,7 @@ final class MemberLink: RelayLink {
         state.attempts.count += 1
         return state.attempts.count
       }
-      if attempts > 100 || folder.isAbandoned(generation) {
+      if attempts > 20 * silence.ofHub || folder.isAbandoned(generation) {
         return try become(generation + 1, folder.claim(generation + 1), in: folder)
       }
       joinLater(.milliseconds(5))
@@ -256,7 +264,7 @@ final class MemberLink: RelayLink {
       // Of an earlier generation, the hub has become a member, and may have what nobody else has.
       let isNext = state.member.generation + 1 == generation
       // On a machine that is too slow for a hub to open in time, the next one waits for longer.
-      let patience = HubState.patience << min(state.vainConnections, 3)
+      let patience = silence.ofMembers << min(state.vainConnections, 3)
       return (busID, isNext ? state.member.hub : nil, patience)
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
@@ -264,7 +272,8 @@ final class MemberLink: RelayLink {
     if !hubAnswers, let hub { expected.remove(hub) }
     let server = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
-      logLimit: max(HubState.standardLogLimit, logLimit), patience: patience, claim: claim
+      logLimit: max(HubState.standardLogLimit, logLimit), silenceLimit: silence.ofMembers,
+      patience: patience, claim: claim
     ) { [weak self] reason in self?.reportRefusal(reason) }
     server.start()
     state.withLock { ($0.hub, $0.wantsHub) = (server, false) }

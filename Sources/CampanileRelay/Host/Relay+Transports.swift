@@ -20,9 +20,17 @@ extension Relay.Transport {
   public static func host(
     _ bus: String = "default", in folder: String? = nil, becomesHub: Bool = false
   ) -> Self {
+    .host(bus, in: folder, becomesHub: becomesHub, silence: SilenceLimits())
+  }
+
+  /// The same bus for a process that waits longer for those that are silent.
+  package static func host(
+    _ bus: String, in folder: String?, becomesHub: Bool = false, silence: SilenceLimits
+  ) -> Self {
     Self { name, buffering in
       MemberLink(
-        .folder(BusFolder(bus: bus, in: folder)), name: name, buffering, wantsHub: becomesHub)
+        .folder(BusFolder(bus: bus, in: folder)), name: name, buffering, wantsHub: becomesHub,
+        silence: silence)
     }
   }
 
@@ -30,8 +38,14 @@ extension Relay.Transport {
   ///
   /// - Parameter bus: The name.
   public static func loopback(_ bus: String = "default") -> Self {
+    .loopback(bus, silence: SilenceLimits())
+  }
+
+  package static func loopback(_ bus: String, silence: SilenceLimits) -> Self {
     let bus = LoopbackBus.named(bus)
-    return Self { name, buffering in MemberLink(.memory(bus), name: name, buffering) }
+    return Self { name, buffering in
+      MemberLink(.memory(bus), name: name, buffering, silence: silence)
+    }
   }
 
   /// The bus of this process, for tests.
@@ -65,11 +79,11 @@ final class LoopbackBus: Sendable {
     }
   }
 
-  /// The hub, which waits for the first member to join.
-  func hub(for member: MemberID) -> HubServer {
+  /// The hub, which waits for the first member to join, as patient as that is.
+  func hub(for member: MemberID, _ silence: SilenceLimits = SilenceLimits()) -> HubServer {
     hub.withLock { hub in
       if let hub { return hub }
-      let new = HubServer(busID: id, own: member)
+      let new = HubServer(busID: id, own: member, silenceLimit: silence.ofMembers)
       new.start()
       hub = new
       return new

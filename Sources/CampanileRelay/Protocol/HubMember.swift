@@ -15,8 +15,9 @@ struct HubMember {
   /// The position of the last message that was sent to it, and what it has acknowledged.
   var sent = Position.none
   var acknowledged = Position.none
-  /// The ticks since a frame of it was read.
+  /// The ticks since a frame of it was read, and after how many of them it counts as stopped.
   var silentTicks = 0
+  private let silenceLimit: Int
 
   /// The messages of the member that were sequenced, but not yet reported to it.
   var run: Run?
@@ -30,7 +31,7 @@ struct HubMember {
   var isDeaf = false
   var floor = Position.none
   /// How many ticks of silence the hub waits for its log; more after each failed attempt.
-  var patience = HubState.patience
+  var patience: Int
 
   /// Whether a reply has been sent to it, and not all has been written since.
   var hasUnwrittenReply = false
@@ -81,10 +82,14 @@ struct HubMember {
     var connections: [ConnectionID]
   }
 
-  init(_ connection: ConnectionID) { self.connection = connection }
+  init(_ connection: ConnectionID, silenceLimit: Int) {
+    self.connection = connection
+    self.silenceLimit = silenceLimit
+    patience = silenceLimit
+  }
 
-  /// Whether something has been read of the member in the last half of a second.
-  var isPresent: Bool { silentTicks < 5 }
+  /// Whether something has been read of the member lately.
+  var isPresent: Bool { silentTicks < silenceLimit }
 
   func hears(_ subject: String) -> Bool {
     subscriptions.contains { $0.matches(subject) }

@@ -65,7 +65,7 @@ extension HubState {
       }
       flushes[index].ticks += 1
       // To a member that gets ever more, all is never written.
-      if flushes[index].ticks >= Self.patience { flushes[index].replies = [] }
+      if flushes[index].ticks >= silenceLimit { flushes[index].replies = [] }
     }
     endFlushes(&actions)
   }

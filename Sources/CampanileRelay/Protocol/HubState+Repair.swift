@@ -138,7 +138,7 @@ extension HubState {
 
   /// Puts a member behind all others.
   private mutating func postpone(_ place: Int) {
-    members[place].patience = min(2 * members[place].patience, 80)
+    members[place].patience = min(2 * members[place].patience, max(80, silenceLimit))
     members.append(members.remove(at: place))
     for (place, member) in members.enumerated() { places[member.connection] = place }
     forgetRoutes()

@@ -51,8 +51,8 @@ struct HubState {
   /// The bytes that a hub's log may have, whatever its process keeps for itself.
   static let standardLogLimit = 8 << 20
 
-  /// How many ticks of 100 ms a hub waits for a member.
-  static let patience = 5
+  /// How many ticks of 100 ms a hub waits for a silent member.
+  let silenceLimit: Int
   /// How many it waits for members, and then for their logs, before it opens.
   let patience: Int
   /// After how many ticks without a hello a connection is closed.
@@ -63,12 +63,16 @@ struct HubState {
   ///   - own: The member in the hub's process. The transport connects it as any other.
   ///   - expected: The members that are alive. The hub waits for them before it opens.
   ///   - logLimit: The bytes that the hub's log may have.
-  ///   - patience: The ticks of 100 ms that the hub waits for members, and then for their logs.
+  ///   - silenceLimit: The ticks of 100 ms after which a silent member counts as stopped.
+  ///   - patience: The ticks that the hub waits for members, and then for their logs, if it is to
+  ///     wait longer than that.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
-    logLimit: Int = standardLogLimit, patience: Int = patience
+    logLimit: Int = standardLogLimit, silenceLimit: Int = SilenceLimits().ofMembers,
+    patience: Int? = nil
   ) {
-    self.patience = patience
+    self.silenceLimit = silenceLimit
+    self.patience = patience ?? silenceLimit
     self.generation = generation
     self.busID = busID
     self.own = own
@@ -105,7 +109,7 @@ struct HubState {
   mutating func connected(_ connection: ConnectionID) {
     require(places[connection] == nil, "A connection is new when it is connected.")
     places[connection] = members.count
-    members.append(HubMember(connection))
+    members.append(HubMember(connection, silenceLimit: silenceLimit))
   }
 
   /// The other end has closed a connection, or is dead.

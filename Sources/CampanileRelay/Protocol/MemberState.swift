@@ -29,8 +29,9 @@ struct MemberState {
   private var silentTicks = 0
   /// Whether the hub is in this process.
   private var isOwnHub = false
-  /// After how many silent ticks the member takes over.
-  private var patience = HubState.patience
+  /// After how many silent ticks the member takes over at the earliest, and after how many now.
+  private let silenceLimit: Int
+  private var patience: Int
   private var calmTicks = 0
   var mustAcknowledge = false
   private(set) var peers: [Peer] = []
@@ -64,11 +65,15 @@ struct MemberState {
     case open
   }
 
-  /// - Parameter logLimit: The bytes that the log of own messages and that of others may have each.
+  /// - Parameters:
+  ///   - logLimit: The bytes that the log of own messages and that of others may have each.
+  ///   - silenceLimit: The ticks of 100 ms after which the member takes over from a silent hub.
   init(
     id: MemberID, name: String, processID: Int32, buffering: BufferingPolicy = .standard,
-    logLimit: Int = 8 << 20
+    logLimit: Int = 8 << 20, silenceLimit: Int = SilenceLimits().ofHub
   ) {
+    self.silenceLimit = silenceLimit
+    patience = silenceLimit
     self.id = id
     self.name = name
     self.processID = processID
@@ -80,8 +85,9 @@ struct MemberState {
   var isOpen: Bool { stage == .open }
   /// Whether it is time to look for another hub.
   ///
-  /// That is a tick before a member takes over: the ticks of the members do not come at the same time.
-  var hubIsSilent: Bool { silentTicks >= HubState.patience - 1 }
+  /// That is a tick before any member takes over: the ticks of the members do not come at the same
+  /// time.
+  var hubIsSilent: Bool { silentTicks >= SilenceLimits().ofHub - 1 }
 
   /// Posts a message, and returns its number.
   @discardableResult
@@ -274,7 +280,7 @@ struct MemberState {
     let claims = silentTicks == patience && !isOwnHub
     if claims {
       // On a machine that is too slow for hubs to answer, one takeover must not cause the next.
-      patience = min(2 * patience, 80)
+      patience = min(2 * patience, max(80, silenceLimit))
       calmTicks = 0
     }
     actions.append(.silent(after: generation, claims: claims))
@@ -284,6 +290,6 @@ struct MemberState {
     calmTicks += 1
     if calmTicks < 100 { return }
     calmTicks = 0
-    patience = max(patience / 2, HubState.patience)
+    patience = max(patience / 2, silenceLimit)
   }
 }

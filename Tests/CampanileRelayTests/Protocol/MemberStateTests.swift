@@ -420,7 +420,7 @@ final class MemberStateTests {
 
 extension HubFrame {
   /// Opens a generation without a word of what was recovered.
-  fileprivate static func opened(_ position: Position, _ ownNumber: UInt64) -> Self {
+  static func opened(_ position: Position, _ ownNumber: UInt64) -> Self {
     .open(
       position: position, ownNumber: ownNumber,
       Recovery(generation: position.generation, since: .none, last: .none))
