@@ -26,7 +26,6 @@ struct DrainTests {
     return (link, draining, operations)
   }
 
-  // Broken by: RelayCore.sendPosts, if it does not wait while the relay connects.
   @Test("While it connects, it waits until the carrier has what was posted")
   func connecting() async throws {
     var (link, draining, operations) = try await draining()
@@ -41,8 +40,6 @@ struct DrainTests {
     await draining.value
   }
 
-  // Broken by: RelayCore.sendPosts, if it asks for the state once more.
-  // Broken by: RelayCore.deliver, if each reason makes the relay unavailable.
   @Test(
     "If it loses its connection at once, it waits for the next one", arguments: ["", "A reset."])
   func connectionLost(reason: String) async throws {
@@ -60,7 +57,6 @@ struct DrainTests {
     await draining.value
   }
 
-  // Broken by: RelayCore.sendPosts, if it waits for a relay that cannot connect.
   @Test("If it cannot connect, or the task is canceled, it ends", arguments: [true, false])
   func unavailable(isCancelled: Bool) async throws {
     var (link, draining, operations) = try await draining()
@@ -71,7 +67,6 @@ struct DrainTests {
     await draining.value
   }
 
-  // Broken by: RelayCore.sendPosts, if it waits for a connection that was lost.
   @Test("If the connection is lost meanwhile, it ends")
   func lost() async throws {
     var (link, draining, operations) = try await draining()
@@ -82,7 +77,6 @@ struct DrainTests {
     await draining.value
   }
 
-  // Broken by: Routes.want and CarriedTypes.add, if they do not know that the relay is being drained.
   @Test("What is answered or carried after it has begun is not offered, and not sent")
   func tooLate() async {
     let (link, center) = (RecordingLink(), MessageCenter())

@@ -50,7 +50,6 @@ struct EndedCenterTests {
     withExtendedLifetime(shells) {}
   }
 
-  // Broken by: CarriedTypes.add, if it does not sweep.
   @Test(
     "Of centers that have ended a relay keeps few, though nothing arrives",
     arguments: [Relay.Direction.outward, .inward, .bothWays])

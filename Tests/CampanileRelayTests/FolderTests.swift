@@ -149,7 +149,6 @@ struct FolderTests {
     }
   }
 
-  // Broken by: BusFolder.withoutSlash, if it is not called.
   @Test("A slash at the end of a folder's path changes nothing, and no link is followed")
   func slashes() async throws {
     #expect(BusFolder(bus: "test", in: "/b").path == "/b/test")
@@ -168,7 +167,6 @@ struct FolderTests {
     }
   }
 
-  // Broken by: BusFolder.step, if it is of the path as it is written.
   @Test("R3 A folder with several paths is one folder, and nothing that comes from its bus returns")
   func paths() async throws {
     try await withFolder { folder in
@@ -314,7 +312,6 @@ struct FolderTests {
     }
   }
 
-  // Broken by: BusFolder.init, if it has room for the socket of the first generation alone.
   @Test("A bus whose name leaves room for a socket leaves room for those of all later hubs")
   func roomForLaterHubs() throws {
     for length in 1...40 {
@@ -339,7 +336,6 @@ struct FolderTests {
     }
   }
 
-  // Broken by: BusFolder.claim, if it claims a generation that others ignore.
   @Test("A bus that can have no more hubs says so")
   func lastGeneration() async throws {
     try await withFolder { path in
@@ -421,7 +417,6 @@ struct FolderTests {
 }
 
 extension FolderTests {
-  // Broken by: MemberLink.renewFiles, if it forgets a file.
   @Test("Files that a bus needs get the present time, so that nothing removes them as forgotten")
   func renewed() async throws {
     try await withFolder { folder in
@@ -446,7 +441,6 @@ extension FolderTests {
     }
   }
 
-  // Broken by: BusFolder.renewHubs, if it forgets a lock that nobody holds any more.
   @Test("The locks that a hub which sleeps looks for get the present time, too")
   func renewedLocks() async throws {
     try await withFolder { folder in

@@ -11,7 +11,6 @@ struct GivenUpRequestTests {
     Task { try await relay.request(raw: [1], to: "q", within: limit) }
   }
 
-  // Broken by: RelayCore.giveUp, if it does not tell the link.
   @Test("The link is told of a request that is canceled, and of one whose time is over")
   func givenUp() async throws {
     let link = RecordingLink()
@@ -71,7 +70,6 @@ struct GivenUpRequestTests {
     }
   }
 
-  // Broken by: RelayCore.flush, if it does not tell the link.
   @Test("The link is told of a flush that is canceled")
   func givenUpFlush() async throws {
     let link = RecordingLink()
@@ -91,7 +89,6 @@ struct GivenUpRequestTests {
     relay.cancel()
   }
 
-  // Broken by: RelayCore.sendSome, if it does not look whether somebody waits for the answer.
   @Test("A request whose time is over before it is sent is not sent")
   func overBefore() async throws {
     let link = RecordingLink()
@@ -110,7 +107,6 @@ struct GivenUpRequestTests {
     relay.cancel()
   }
 
-  // Broken by: Relay.request, if it does not look whether its task is canceled.
   @Test("A task that is canceled asks nobody")
   func canceledBefore() async throws {
     let link = RecordingLink()

@@ -30,7 +30,6 @@ struct InboxTests {
     #expect(inbox.next()?.resumes == false)
   }
 
-  // Broken by: RelayIncident.size, if a list of peers has the size of a number.
   @Test("R6 The link stops reading while many long lists of peers wait")
   func listsOfPeers() {
     let peer = RelayPeer(id: 1, name: "x", processID: 1, isHub: false)
@@ -39,7 +38,6 @@ struct InboxTests {
     #expect(inbox.append(Array(repeating: peers, count: 10)).pauses)
   }
 
-  // Broken by: RelayIncident.size, if names take nothing.
   @Test("R6 The link stops reading while many long names wait")
   func names() {
     let message = RelayIncident.message(
@@ -98,7 +96,6 @@ struct InboxTests {
     isOver.withLock { $0 = true }
   }
 
-  // Broken by: RelayCore.finishDeliveries, if it asks elsewhere than on the queue of deliveries.
   @Test("Who waits for what has come waits for the end of the last batch", .timeLimit(.long))
   func waitsForLastBatch() async throws {
     let relay = Relay(.loopback("\(UInt64.random(in: 0 ... .max))"))

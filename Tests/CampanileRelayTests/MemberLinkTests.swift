@@ -102,7 +102,6 @@ struct MemberLinkTests {
     MemberLink(.folder(folder), name: "one", .newest(), silence: .patient)
   }
 
-  // Broken by: MemberLink.incident, if it traps at a number that is no Int.
   @Test("Numbers that no hub says are survived, and the hub is succeeded when it has died")
   func strangeNumbers() async throws {
     try await withFolder { path in
@@ -134,7 +133,6 @@ struct MemberLinkTests {
     }
   }
 
-  // Broken by: MemberLink.tick, if it asks for the next generation only when the hub is silent.
   @Test(
     "R1 A process that takes no messages because it has many follows the others to the next hub")
   func followsWithoutReading() async throws {
@@ -174,7 +172,6 @@ struct MemberLinkTests {
     }
   }
 
-  // Broken by: MemberLink.disconnect, if it closes the connection with what has arrived.
   @Test(
     "R4 A process that takes no messages because it has many hears what arrived before it leaves",
     arguments: [true, false])

@@ -33,7 +33,6 @@ struct OpenCallsTests {
     return (tasks, ended)
   }
 
-  // Broken by: OpenCalls.end, if it lets one of them go on.
   @Test("All who wait go on when the last call ends, or when nobody is to wait any more")
   func severalWait() {
     for ends in [true, false] {

@@ -88,7 +88,6 @@ struct PostQueueTests {
     #expect(memory < 2_048)
   }
 
-  // Broken by: PostQueue.State.closeGaps, if it is not called.
   @Test("R6 Of typed messages that were dropped nothing is kept, and operations keep their place")
   func droppedMessages() {
     let queue = PostQueue(.newest(bytes: 65_536))
@@ -172,7 +171,6 @@ private struct Small: RelayedMessage {
 
 @Suite("R1: what is refused has its place among what comes", .timeLimit(.long))
 struct RefusedInOrderTests {
-  // Broken by: RelayCore.report, if it reports behind all that has come, and not in its place.
   @Test("R1 R7 A refusal is reported before what comes later, also while much is delivered")
   func order() async throws {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")

@@ -96,7 +96,6 @@ struct RelayTests {
     }
   }
 
-  // Broken by: CarriedWay.carryIn, if it posts what was being decoded when carrying stopped.
   @Test(
     "R9 What arrives is not posted when carrying has stopped meanwhile", arguments: Kind.allCases)
   func stopsWhileFinding(kind: Kind) async throws {
@@ -221,7 +220,6 @@ struct RelayTests {
     }
   }
 
-  // Broken by: RelayCore.sendSome, if it encodes everything before the link has its turn.
   @Test(
     "R5 The link has its turns while much is encoded",
     arguments: Array(zip(Kind.allCases, 128...)))
@@ -384,7 +382,6 @@ struct RelayTests {
     }
   }
 
-  // Broken by: RelayCore.cancel, if it does not finish the events, or before they are delivered.
   @Test("The events of a relay end with it, after the last one", arguments: Kind.allCases)
   func endedEvents(kind: Kind) async throws {
     try await kind.withBus { bus in

@@ -47,7 +47,6 @@ struct RequestTests {
     return asking
   }
 
-  // Broken by: RelayCore.deliver, if it does not look whether somebody has taken the request.
   @Test("A request that arrives when its answer has been taken back is told so at once")
   func takenBack() async throws {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
@@ -74,7 +73,6 @@ struct RequestTests {
     withExtendedLifetime((one, two, three, other)) {}
   }
 
-  // Broken by: Relay.drain, if it does not wait for answers, or is asked until its end.
   @Test(
     "A relay that is drained answers what it has been asked, and is asked no more",
     arguments: Kind.allCases)
@@ -117,8 +115,6 @@ struct RequestTests {
     }
   }
 
-  // Broken by: RelayCore.finishCalls, if an answer waits for itself, or the end of the relay is not
-  // the end of all waiting.
   @Test(
     "A relay can be drained by its own answer, twice at a time, and be canceled meanwhile",
     arguments: Kind.allCases)
@@ -166,7 +162,6 @@ struct RequestTests {
     }
   }
 
-  // Broken by: Relay.answerRaw, if each of those whose pattern matches takes the request.
   @Test("Of several answers in one relay, the first registered answers alone")
   func answeredOnce() async throws {
     let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")

@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Who hears a name that arrives")
 struct RoutesTests {
-  // Broken by: Routes.want, if it calls the closure when another thread may count.
   @Test("R1 Who is not the first to want a pattern finds it asked for", arguments: [2, 8])
   func wanted(width: Int) {
     for answers in [false, true] {
@@ -50,7 +49,6 @@ struct RoutesTests {
     }
   }
 
-  // Broken by: Routes.add, Routes.remove and Routes.setPeers, if any of them doesn't count itself.
   @Test("What was found for the message before is found anew after each change")
   func changes() throws {
     let routes = Routes()

@@ -13,7 +13,6 @@ struct SubjectNameTests {
     #expect(SubjectName.unescaped(token[...]) == text)
   }
 
-  // Broken by: SubjectName.unescaped, if a sign is a digit.
   @Test(
     "Percent signs that encode nothing are no text",
     arguments: ["a%", "%4", "%+5", "%-0", "%GG", "%FF", "%%41"])

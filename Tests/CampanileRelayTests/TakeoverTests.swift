@@ -80,7 +80,6 @@ struct TakeoverTests {
     }
   }
 
-  // Broken by: HubServer.beat, if it says nothing, or if it does not look for a later hub.
   @Test("R1 A hub whose queue is busy tells its members that it is alive, until there is another")
   func beats() async throws {
     try await withBus { folder in
@@ -98,7 +97,6 @@ struct TakeoverTests {
     }
   }
 
-  // Broken by: SocketChannel.beat, if it leaves what waits to the queue, or ends the waiting for room.
   @Test("R1 A hub whose queue is busy goes on sending what it had begun to send")
   func sendsWhileBusy() async throws {
     try await withBus { folder in
@@ -133,7 +131,6 @@ struct TakeoverTests {
     }
   }
 
-  // Broken by: HubServer.close, if its pulse keeps the connections.
   @Test("A hub that ends releases its connections, and tells nobody any more that it is alive")
   func beatsNoMore() async throws {
     try await withBus { folder in
@@ -147,7 +144,6 @@ struct TakeoverTests {
     }
   }
 
-  // Broken by: MemberLink.become, if its hub has no more patience than the first one.
   @Test("R4 After a hub that has not opened in time, the next one waits longer for who lives")
   func waitsLonger() async throws {
     try await withBus { folder in
@@ -202,9 +198,6 @@ struct TakeoverTests {
     }
   }
 
-  // Broken by: MemberLink.join(in:), if a bus without files begins with the first generation, or if
-  // who was on the bus joins an earlier one; and by MemberLink.prepare, if a member whose file is lost
-  // makes no other one.
   @Test(
     "R4 When the files of a bus were deleted, the next hub follows the last one",
     arguments: [true, false])
@@ -225,12 +218,12 @@ struct TakeoverTests {
       withExtendedLifetime(hub) {}
       try await member.flush()
       #expect(try folder.highestGeneration() == 8)
+      // The file of the member, which had been lost, is there again.
       #expect(try folder.livingMembers().count == 1)
       withExtendedLifetime((member, claim)) {}
     }
   }
 
-  // Broken by: BusFolder.isClaimed(after:), if it asks only for the next generation.
   @Test("R4 A hub ends when any later one is there")
   func endsForLater() async throws {
     try await withBus { folder in

@@ -38,7 +38,7 @@ struct CommandTests {
       try await bus.start("request", "double", "--within", "30", "--", "-21").result() == (
         0, ["-42"], []
       ))
-    // Broken by: MessageText.readable, if it writes JSON as it writes other text.
+    // What is JSON stays JSON, and what is not printable is escaped as JSON escapes it.
     let family = try await bus.start("request", "family", "{}", "--within", "30").result()
     #expect(family.output == [#"{ "a": "\#u{1F469}\u200d\#u{1F467}\udb40\udc01"}"#])
     let failed = try await bus.start("request", "double", "{}", "--within", "30").result()
@@ -114,7 +114,6 @@ struct CommandTests {
     #expect(notes.count == 1 && notes.first?.hasPrefix("campanile: refused aaa") == true)
   }
 
-  // Broken by: Bench.post, if it does not ask whether it has been canceled.
   @Test("A signal ends bench while it posts")
   func signalToBench() async throws {
     let relay = Relay(bus.transport)
@@ -230,7 +229,6 @@ struct CommandLineTests {
     #expect(result.output.allSatisfy { $0.count <= 100 })
   }
 
-  // Broken by: Output.write, if it takes any failure for a reader that has left.
   @Test(
     "Output that cannot be written ends it with 1",
     arguments: ["</dev/null 1<&0", ">/dev/full"].filter { $0 != ">/dev/full" || isLinux })

@@ -148,7 +148,6 @@ struct ListenTests {
     #expect(await listener.result() == (0, [], []))
   }
 
-  // Broken by: Session.run, if it waits for what is to be delivered without a limit.
   @Test("A signal also ends it while nobody reads what it writes")
   func signalWhileBlocked() async throws {
     let listener = try bus.start("listen", ">")
@@ -162,7 +161,6 @@ struct ListenTests {
     withExtendedLifetime(relay) {}
   }
 
-  // Broken by: Session.run, if it waits for the command after a signal.
   @Test("A signal ends a request whose answer nobody reads")
   func signalWhileAnswerIsBlocked() async throws {
     let relay = Relay(bus.transport)
@@ -175,7 +173,6 @@ struct ListenTests {
     withExtendedLifetime((relay, token)) {}
   }
 
-  // Broken by: Session.endOnSignals, if it takes a signal that is ignored.
   @Test("A signal that whoever started it ignores does not end it")
   func ignoredSignal() async throws {
     let listener = try bus.start(

@@ -90,7 +90,6 @@ final class HubStateTests {
     #expect(asked(4) == [send(1, request(4))])
   }
 
-  // Broken by: HubState.reply, if it passes on that nobody has taken a request at one of several.
   @Test("A request goes on to the next member if the first one does not answer any more")
   func asksTheNext() {
     for id in 1...3 { _ = join(id) }
@@ -104,7 +103,6 @@ final class HubStateTests {
       receive(3, refusal) == [send(1, .reply(correlation: 4, status: .nobody, payload: []))])
   }
 
-  // Broken by: HubState.ask, if it keeps a payload for nobody; HubState.forgetRequests, if it keeps all.
   @Test("A hub keeps a request's payload only for another member, and nothing of one that has left")
   func keepsNoPayload() {
     for id in 1...2 { _ = join(id) }
@@ -142,7 +140,6 @@ final class HubStateTests {
       ])
   }
 
-  // Broken by: HubState.forgetRequests, if what waits for a stopped member stays.
   @Test("R6 A request whose process has left does not wait for a process that is stopped")
   func forgetsRequestsOfWhoLeft() {
     for id in 1...3 { _ = join(id) }
@@ -274,7 +271,6 @@ final class HubStateTests {
     #expect(receive(5, .hello(hello)).contains { $0.closes(5) })
   }
 
-  // Broken by: HubState.tick, if it waits forever for a connection to say hello.
   @Test("A connection on which nobody says hello for five seconds is closed, and no other one")
   func closesWhoSaysNothing() {
     _ = join(1)
@@ -308,7 +304,6 @@ final class HubStateTests {
     #expect(actions { $0.tick(&$1) }.contains(send(1, .flushed(token: 5))))
   }
 
-  // Broken by: HubState.flush, if it does not wait for replies.
   @Test("The hub's own flush waits until replies are written, for as long as it waits for a member")
   func flushWaitsForReplies() {
     for id in 1...3 { _ = join(id) }
@@ -339,7 +334,6 @@ final class HubStateTests {
     #expect(ticks.contains(send(1, .flushed(token: 7))))
   }
 
-  // Broken by: HubState.flush, if it waits for open members alone.
   @Test("R1 R10 A flush waits for who runs again, until it has what it missed")
   func flushWaitsForRepairs() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
@@ -360,8 +354,6 @@ final class HubStateTests {
       actions { for _ in 1...5 { $0.tick(&$1) } }.contains(send(1, .flushed(token: 7))))
   }
 
-  // Broken by: HubState.received, if it keeps logs that nobody asks for; HubState.giveUpRepair, if it
-  // keeps those that it has got.
   @Test("R6 A hub keeps no logs of members whose repair it has given up")
   func forgetsLogs() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
@@ -504,7 +496,6 @@ final class HubStateTests {
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
   }
 
-  // Broken by: HubState.tickRepair, if it waits for a member for as long as that lives.
   @Test("A member whose observer keeps it from reading does not keep a late one off the bus")
   func waitsForNobodyForEver() {
     awaitSecondMember()
@@ -531,7 +522,6 @@ final class HubStateTests {
     #expect(sent.contains(send(3, .message(Message(2, 3, at: at(2, 3))))))
   }
 
-  // Broken by: HubState.repairNext, if it asks nobody for what only the hub has forgotten.
   @Test("R4 What the hub has forgotten is asked of those who have not, for who was stopped")
   func asksForWhatItHasForgotten() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [], logLimit: 200)
@@ -558,7 +548,6 @@ final class HubStateTests {
     #expect(!sent.contains { if case .send(_, .lost) = $0 { true } else { false } })
   }
 
-  // Broken by: HubState.endRepair, if it asks for what was forgotten before the repair alone.
   @Test("R4 What the hub forgets during a repair is asked of those who have not")
   func asksForWhatItForgetsMeanwhile() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [], logLimit: 200)
@@ -583,7 +572,6 @@ final class HubStateTests {
     #expect(isOpen)
   }
 
-  // Broken by: HubState.askOthers, if it asks who has not answered again and again.
   @Test("Each late member does not wait anew for one that does not answer")
   func asksWhoDoesNotAnswerOnce() {
     awaitSecondMember()

@@ -28,7 +28,6 @@ final class MemberStateTests {
     _ = actions { $0.endRead(&$1) }
   }
 
-  // Broken by: MemberState.connected, if it keeps what a hub before has said.
   @Test("R4 A member does not take the hub before for the one that it joins")
   func forgetsTheHubBefore() {
     open(1)
@@ -179,7 +178,6 @@ final class MemberStateTests {
     #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
   }
 
-  // Broken by: MemberState.tick, if it claims whose hub it is.
   @Test("R1 A member does not take over from the hub of its own process, which is busy")
   func ownHubIsBusy() {
     _ = actions { $0.connected(generation: 3, isOwnHub: true, &$1) }
@@ -280,7 +278,6 @@ final class MemberStateTests {
     #expect(receive(.opened(at(2, 0), 0)) == [.opened] + sent)
   }
 
-  // Broken by: Outbox.entries, if it takes what the log has left of what is under way.
   @Test("R4 What is under way is kept whole, however much more is posted than the buffer holds")
   func fullBuffer() {
     open()
@@ -354,7 +351,6 @@ final class MemberStateTests {
       receive(.opened(at(1, 0), 0)) == [.opened, .send(.request(request, deadline: 1_000))])
   }
 
-  // Broken by: MemberState.forget, if it keeps what has not been sent.
   @Test("A request that nobody waits for any more is not sent, and its answer is not told")
   func forgottenRequests() {
     _ = actions { $0.request(subject: "a", payload: [], milliseconds: 1_000, &$1) }
@@ -369,7 +365,6 @@ final class MemberStateTests {
     #expect(actions { $0.disconnected(&$1) } == [.closed])
   }
 
-  // Broken by: Outbox.forgetFlushes, if it keeps what has not been sent.
   @Test("A flush that nobody waits for any more is not sent, and its end is not told")
   func forgottenFlushes() {
     _ = actions { for token in [1, 2, 3] as [UInt64] { $0.flush(token, &$1) } }
@@ -383,7 +378,6 @@ final class MemberStateTests {
     #expect(receive(.opened(at(2, 0), 0)) == [.opened])
   }
 
-  // Broken by: MemberState.isLeaving, if what a hub said last lets go of what waits.
   @Test("A request that waits while its hub ends is sent to the next one")
   func waitsWhileLeaving() {
     open()

@@ -38,7 +38,6 @@ struct MessageLogTests {
     #expect(log.floor == at(1, 4))
   }
 
-  // Broken by: MessageLog.appendTrace, if only the number of traces is bounded.
   @Test("R6 The subjects of forgotten messages are bounded in bytes")
   func boundsSubjects() {
     var log = MessageLog(limit: 300, subjectLimit: 35)
@@ -53,7 +52,6 @@ struct MessageLogTests {
     #expect(log.floor == at(1, 2))
   }
 
-  // Broken by: Outbox.sequenced, if it forgets the position of what has no trace.
   @Test("R4 What had no trace when it got its position is known to be missing")
   func floorOfUntraced() {
     var (outbox, actions): (Outbox, [MemberAction]) = (Outbox(limit: 1_000), [])
