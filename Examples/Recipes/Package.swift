@@ -2,10 +2,10 @@
 
 import PackageDescription
 
-// The programs of the guide "Recipes", a target each.
+// The programs of the guides of recipes without other packages, a target each.
 let recipes = [
-  "Appearing", "Asking", "Claiming", "CommandLine", "FindingOut", "LastOfEach", "Progress",
-  "StartingLate", "ViewModel", "WaitingForOne",
+  "Appearing", "Asking", "Claiming", "CommandLine", "Daemon", "FindingOut", "LastOfEach", "Progress",
+  "SettlingMain", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne", "WorkQueue",
 ]
 
 let package = Package(
