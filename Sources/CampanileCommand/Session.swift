@@ -120,7 +120,7 @@ final class Session: Sendable {
 
   private func endOnSignals() -> [any DispatchSourceSignal] {
     [SIGHUP, SIGINT, SIGTERM].compactMap { number in
-      // Whoever started the program may have ignored it, as `nohup` does.
+      // The parent process may have ignored the signal, as `nohup` does.
       if ProgramCalls.ignores(number) { return nil }
       signal(number, SIG_IGN)
       let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())

@@ -176,7 +176,7 @@ public final class NotificationCenter: Sendable {
     return ObserverToken(registration, name: name, sender: sender)
   }
 
-  /// The same method without the caller's file and line.
+  /// Adds an observer without the caller's file and line.
   ///
   /// Ordinary calls use the other method. This one is for code that refers to Foundation's method
   /// by its name: a protocol requirement that both centers satisfy, or a method reference. In

@@ -6,7 +6,7 @@ import Foundation
 ///
 /// It outlives its queue for as long as a notification waits.
 final class WaitingNotifications: Sendable {
-  /// What coalescing notifications have in common.
+  /// The key that coalescing notifications share.
   private enum Label: Hashable {
     case name(Notification.Name)
     case sender(WaitingSender)

@@ -25,7 +25,7 @@
 /// Setting an equal value is a change like any other. Followers with `.distinct` do not receive it.
 /// The observations end with the object.
 public final class CurrentValue<Value: Sendable>: StateSource {
-  /// What observers receive.
+  /// The values that observers receive.
   public typealias Element = ValueChange<Value>
 
   private let storage: StateStorage<Value>

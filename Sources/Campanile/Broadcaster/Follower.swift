@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a follower does with an arrival.
+/// The action of a follower when a change arrives.
 ///
 /// Outside of the follower, it is not generic.
 enum FollowerAction {
@@ -32,7 +32,7 @@ final class Follower<Value: Sendable>: Sendable {
     }
 
     private var state: State
-    /// What the initial call delivers, once it is known.
+    /// The value that the initial call delivers, once it is known.
     private var beginning: Beginning?
     /// The revision that the initial call delivered; changes that are not newer have been
     /// delivered.
@@ -202,7 +202,7 @@ final class Follower<Value: Sendable>: Sendable {
     return missed.admit(change, to: observer, isArrival: true)
   }
 
-  /// The same observer, called through this follower.
+  /// Returns the observer with its calls routed through this follower.
   @_optimize(size)
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
     body.wrapped(
@@ -257,7 +257,7 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
-  /// Does the same in a task.
+  /// Makes the initial call in a task.
   ///
   /// The changes that waited for the initial call are called one after the other. Later changes do
   /// not wait for them. The tasks of a concurrent observer run side by side, and another observer has
@@ -303,7 +303,7 @@ final class Follower<Value: Sendable>: Sendable {
   @_optimize(size)
   private func takeHeld(isLast: Bool = false) -> [Change]? {
     guard let held = state.withLock({ $0.takeHeld(isLast: isLast) }) else { return nil }
-    // What is left out is released here, outside the lock.
+    // Changes that were delivered already are released here, outside the lock.
     return held.changes.filter { $0.revision > held.told }
   }
 
@@ -335,8 +335,8 @@ final class Follower<Value: Sendable>: Sendable {
 
   private func isWanted(_ change: Change) -> Bool {
     if options.isRepetition?(change) == true { return false }
-    // Whoever makes the one call ends the registration when it has returned. No order is needed: one
-    // thread reads false, and the others do nothing.
+    // The thread that makes the one call ends the registration when the call has returned. No order is
+    // needed: one thread reads false, and the others do nothing.
     return !options.isOnce || !hasCalled.exchange(true, ordering: .relaxed)
   }
 

@@ -112,7 +112,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
     mutating func answer(_ request: Change, isArrival: Bool) -> Change? {
       if !isArrival && !untold.isEmpty {
         if unsent.isEmpty { return request }
-        // What is sent now takes what was not told before with it.
+        // The merged change also covers changes that never reached the observer.
         including = unsent.last
       }
       requestCount -= 1
@@ -183,7 +183,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
   private func edit<Result: Sendable>(
     _ observer: AnyObserver, _ body: (inout State) -> Result
   ) -> Result {
-    // What is let go of is released outside the lock, with the copy.
+    // Removed changes are released outside the lock, with the copy.
     let (result, before) = state.withLock { state -> (Result, State) in
       let before = state
       let result = body(&state)
@@ -314,7 +314,7 @@ extension ObserverRegistry {
     end(call)
   }
 
-  /// Does the same at the place to which the value was sent.
+  /// Calls it at the place to which the value was sent.
   ///
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)

@@ -21,8 +21,8 @@ final class StateStorage<Value: Sendable>: Sendable {
     let limit: UInt64
     /// The only follower that receives it, if it is a request; `nil` for the end.
     let follower: Registration?
-    /// The details of the set, if the events are observed or a context is carried; the context of
-    /// who resumed the follower.
+    /// The details of the set, if the events are observed or a context is carried; for a request,
+    /// the context of the code that resumed the follower.
     let details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
@@ -167,12 +167,12 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(__always)
   private func enqueue(_ state: inout CurrentValueState) -> Place? {
     guard let turn = state.set(registry.isHeard(list)) else { return nil }
-    // Who registers from here on has this value already.
+    // A follower that registers from here on begins with this value.
     return Place(revision: state.revision, limit: registry.now, turn: turn)
   }
 
-  // What follows is apart from the setter and from each other because a function looks up the types
-  // made of `Value` that it names, whether it comes to use them or not.
+  // These functions are separate because generic code looks up every type made of `Value` that a
+  // function names, whether the call uses it or not.
 
   @inline(never)
   private func keep(

@@ -30,7 +30,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// Whether it only requests a call of a follower, and isn't itself a change.
   var isRequest: Bool { isInitial || isResumption }
 
-  /// The same change, with both values transformed.
+  /// Returns a change with both values transformed.
   func map<Result>(_ transform: (Value) -> Result) -> ValueChange<Result> {
     ValueChange<Result>(old: old.map(transform), new: transform(new), revision: revision)
   }

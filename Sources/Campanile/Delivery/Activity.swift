@@ -68,7 +68,7 @@ struct Activity: ~Copyable {
       stage = .draining
       return true
     case .draining:
-      // What it was asked for may be in the batch of the one that delivers, which may give way.
+      // The delivering job may have the requested messages in its batch, and may give way.
       wanted = max(wanted ?? .background, priority)
       return false
     case .idle, .inline:

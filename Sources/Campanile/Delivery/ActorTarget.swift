@@ -17,7 +17,7 @@ final class ActorTarget: DeliveryTarget {
 
   static func of(_ instance: any Actor) -> ActorTarget {
     let new = ActorTarget(instance)
-    // What was looked at goes outside the lock: to look may be to hold it last.
+    // The targets that were examined are released outside the lock: this may be their last reference.
     let (target, seen) = table.withLock { table -> (ActorTarget, [ActorTarget]) in
       let id = ObjectIdentifier(instance)
       let known = table[id]

@@ -2,7 +2,7 @@ extension Delivery {
   /// Whether this is `.immediate`, which has no place.
   package var isImmediate: Bool { target == nil }
 
-  /// What waits at the place, or `nil` for `.immediate`.
+  /// The deliveries that wait at the place, or `nil` for `.immediate`.
   package var mailbox: Mailbox? { target?.mailbox }
 
   /// Whether the calling code runs at the place.

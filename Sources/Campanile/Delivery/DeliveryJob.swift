@@ -53,7 +53,7 @@ public final class DeliveryJob: Sendable {
 protocol Drainable: AnyObject, Sendable {
   /// Delivers what is waiting; if the target is no longer kept alive, all of it.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
-  /// Does the same in a task, where each call may take its time.
+  /// Delivers the waiting messages in a task, where each call may suspend.
   func drainInTask(
     _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
   ) async

@@ -27,7 +27,7 @@ package final class DeliveryTracker: Sendable {
 
   /// Ends the posts, and calls a closure when their deliveries have ended, on the last one's thread.
   ///
-  /// Nobody else may wait.
+  /// It must be the only wait.
   package func end(then resume: @escaping @Sendable () -> Void) {
     state.withLock { $0.resume = resume }
     end()

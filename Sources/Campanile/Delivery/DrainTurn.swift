@@ -12,7 +12,7 @@ struct Pace: Sendable {
   static let timed = Pace { DispatchTime.now().uptimeNanoseconds }
 }
 
-/// What is left of one job's turn.
+/// The rest of one job's turn.
 struct DrainTurn {
   /// How many deliveries a job makes at most.
   static let deliveryLimit = 1_024

@@ -41,7 +41,7 @@ final class ExecutorTarget: DeliveryTarget {
     _ executor: any Executor, isSerial: Bool, _ make: () -> ExecutorTarget
   ) -> ExecutorTarget {
     let new = make()
-    // What was looked at goes outside the lock: to look may be to hold it last.
+    // The targets that were examined are released outside the lock: this may be their last reference.
     let (target, seen) = table.withLock { table -> (ExecutorTarget, [ExecutorTarget]) in
       let key = Key(executor: ObjectIdentifier(executor), isSerial: isSerial)
       if let known = table[key] { return (known, []) }

@@ -31,7 +31,7 @@ public final class Mailbox: Sendable {
   }
 
   deinit {
-    // Nobody is left to deliver what waits here.
+    // No job is left that could deliver the waiting messages.
     discardPending(.medium)
   }
 
@@ -110,7 +110,7 @@ public final class Mailbox: Sendable {
     }
     schedule(job, target)
     if admission == .free { return }
-    // What is not kept is here now, and goes outside the lock.
+    // A message that found no room was handed back, and is released outside the lock.
     if admission != nil {
       if !envelope.takeBack(value) { counters.countDrop() }
       envelope.noteDropped()
@@ -173,7 +173,7 @@ extension Mailbox: Drainable {
       count += delivered
       if !batch.isEmpty { continue }
       if waiting == 0 {
-        // Whoever posts a burst goes on. Looking again at once would find a record or two, and have
+        // The poster of a burst posts on. Looking again at once would find a record or two, and have
         // two threads fight for the lock. A single record is no burst.
         if count > 1 { Platform.linger() }
         count = 0
@@ -200,7 +200,7 @@ extension Mailbox: Drainable {
     var batch = RecordBuffer()
     var only: Registration?
     while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
-      // What is discarded may be the last that keeps the registration.
+      // A discarded delivery may hold the last reference to the registration.
       batch.discardAll(
         of: only.map { Registration(list: $0.list, id: $0.id, counters: counters) })
       only = nil

@@ -71,7 +71,7 @@ struct MailboxState: ~Copyable {
   ) -> Buffering.Admission? {
     if isClosed { return nil }
     if isAwaited {
-      // What a reader waits for takes no room.
+      // A value that a reader waits for takes no room.
       rest.append(envelope, value)
       isAwaited = false
       wake = .medium
@@ -197,7 +197,7 @@ struct MailboxState: ~Copyable {
     return !batch.isEmpty
   }
 
-  /// Does the same, because a job was released without having run: its target has ended.
+  /// Moves them because a job was released without having run: its target has ended.
   ///
   /// - Parameter only: Set to the registration of the only observer, if there is one. The caller
   ///   keeps it for as long as it has the batch.

@@ -209,7 +209,7 @@ extension ObservationRequest {
       return {
         await AsyncCall.run(of: mailbox, part: post.number, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
-          // What it calls and releases is still inside the observer, and must not wait for it.
+          // Code that the observer calls or releases is still inside it, and must not wait for it.
           defer { if isOnce { registration.cancel() } }
           let registry = registration.list.registry
           let facts = ObserverFacts(
@@ -245,7 +245,7 @@ extension ObservationRequest {
     return IndirectObserver<Value>(
       traits,
       arrival: { [isOnce] value, post, id, list in
-        // Nobody will hear what waits behind the only call.
+        // Messages behind the only call will not be delivered.
         if isOnce { runner.mailbox.close() }
         return prepare(value, post, id, list)
       }

@@ -16,7 +16,7 @@ extension ObservationRequest {
 }
 
 extension ObserverBody {
-  /// The same observer for a source of other values, with code that runs around each call.
+  /// Returns the observer for a source of other values, with code that runs around each call.
   ///
   /// Every kind of observer is wrapped here. Only `keeping` wraps a plain observer by itself.
   ///
@@ -78,12 +78,12 @@ extension ObserverBody {
   /// To return it would take a copy, and generic code would look up the type of what may be `nil`.
   package typealias Transform<Source> =
     @Sendable (_ source: Source, _ pass: (Value) throws -> Void) throws -> Void
-  /// The same with the subject.
+  /// A transform that also receives the subject.
   package typealias ToldTransform<Source> =
     @Sendable (_ source: Source, _ subject: AnyObject?, _ pass: (Value) throws -> Void) throws ->
     Void
 
-  /// The same observer for a source of other values, which receives what `transform` passes on.
+  /// Returns the observer for a source of other values; it receives what `transform` passes on.
   ///
   /// `transform` runs where the observer does; for a sequence, where the value is posted. It also runs
   /// there if this observer selects what its own buffer takes. Its
@@ -99,7 +99,7 @@ extension ObserverBody {
     told(once: isOnce, where: isWanted) { (source: Source, _, pass) in try transform(source, pass) }
   }
 
-  /// The same observer for a source of other values, whose subjects `transform` receives.
+  /// Returns the observer for a source of other values, whose subjects `transform` receives.
   ///
   /// - Parameters:
   ///   - isTold: Whether `transform` reads the subject, which is then kept for it.
@@ -142,7 +142,7 @@ extension ObserverBody {
     }
   }
 
-  /// The same observer, which keeps an object for as long as it is registered.
+  /// Returns the observer with an object that it keeps for as long as it is registered.
   package func keeping(_ kept: any AnyObject & Sendable) -> Self {
     guard let plain, isWanted == nil else {
       return told(once: false) { (value: Value, _, pass) in

@@ -77,7 +77,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   /// It is used for an observer with its own buffer, in which each value takes room.
   package var isWanted: (@Sendable (Value, AnyObject?) -> Bool)? { special?.isWanted }
 
-  /// The same observer, with no room in its buffer for values that are not for it.
+  /// Returns the observer with no room in its buffer for values that it does not want.
   ///
   /// An observer without its own buffer may still be called with the other values.
   package func taking(_ isWanted: @escaping @Sendable (Value, AnyObject?) -> Bool) -> Self {

@@ -129,7 +129,7 @@ struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
 
-  /// The same ones in the order in which they were made.
+  /// Returns the descriptions in the order of registration.
   @inline(never)
   static func oldestFirst(_ found: [Self]) -> [Self] {
     found.ordered { $0.registration.id < $1.registration.id }

@@ -4,8 +4,8 @@
 /// longer than all the rest.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
-  /// What the reader of a buffer without a bound has taken, so that it has the posters' lock once for
-  /// many values.
+  /// The values that the reader of an unbounded buffer has taken, so that it takes the posters' lock
+  /// once for many values.
   ///
   /// Locked before the state.
   private let taken = Locked(RecordBuffer())
@@ -21,7 +21,7 @@ final class SequenceBuffer: Sendable {
     self.counters = counters
   }
 
-  // Nobody is left to read what has gathered.
+  // The stored values have no reader left.
   deinit { finish(isCancelled: true) }
 
   /// The counts of the registration that fills and keeps the buffer.
@@ -32,7 +32,7 @@ final class SequenceBuffer: Sendable {
   }
 
   func append<Element: Sendable>(_ element: Element) {
-    // What is dropped is here afterwards, and released outside the lock.
+    // A dropped value is handed back, and released outside the lock.
     var (element, envelope, wake) = (element, Envelope(), Urgency?.none)
     let admission = state.withLock { $0.admit(&envelope, &element, &wake, by: .medium) }
     if wake != nil { self.wake() }
@@ -42,7 +42,7 @@ final class SequenceBuffer: Sendable {
   /// The next element, or `nil` at the end, at once in a canceled task.
   func next<Element: Sendable>() async -> Element? {
     while !Task.isCancelled {
-      // What is there is read without a continuation, which would be an allocation.
+      // A stored value is read without a continuation, which would be an allocation.
       do {
         let element: Element = try read()
         return element

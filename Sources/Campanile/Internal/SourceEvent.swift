@@ -12,7 +12,7 @@
 /// An event is sent on the thread on which it happens. All events of one post have the same
 /// ``postNumber``. To record and read events, see `Trace` in the module CampanileInspector.
 public struct SourceEvent: Sendable {
-  /// What happened.
+  /// The kinds of events.
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// A value was posted or sent, whether or not anybody hears it.
     case posted
@@ -44,7 +44,7 @@ public struct SourceEvent: Sendable {
     /// it, or its target discards it. ``Registration/droppedCount`` is exact.
     case dropped
     /// A delivery was due while the registration was paused, or when a follower of a state already knew
-    /// what it would bring.
+    /// the value.
     case skipped
     /// An observer has thrown; `returned` follows.
     case failed
@@ -54,7 +54,7 @@ public struct SourceEvent: Sendable {
     case ended
   }
 
-  /// What happened.
+  /// The kind of the event.
   public let kind: Kind
   /// The number of the source, which is unique in the process.
   public let sourceNumber: UInt64

@@ -167,7 +167,7 @@ public struct Registration: Sendable, Hashable {
   /// is no longer active then, and ending it cancels the task.
   var isKept: Bool { ask(.isKept) }
 
-  /// What a handle asks of its observer, or does to it, under the lock of the source.
+  /// A question or a request of a handle to its observer, under the lock of the source.
   private enum Question {
     case isKept, isActive, isPaused, pause, takeBackPause
   }

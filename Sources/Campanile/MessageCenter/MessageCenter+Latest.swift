@@ -10,9 +10,9 @@ extension MessageCenter {
   /// The center remembers the last message of a type from the first call of this method for that
   /// type until the center ends. Call it where the program starts, before the first message. The
   /// value is `nil` until the first message. The first call registers an observer, which stores a
-  /// message when the post reaches it, in the order of registration. The center's `failures` report
-  /// what an observer of the state throws. ``postAndWait(_:)`` waits until the message is stored, and
-  /// not for the observers of the state on other targets.
+  /// message when the post reaches it, in the order of registration. The center's `failures` report the
+  /// errors of the state's observers. ``postAndWait(_:)`` waits until the message is stored, and not for
+  /// the observers of the state on other targets.
   ///
   /// If that observer is canceled, for instance as one of ``registrations``, the observations of the
   /// state end. The next call of this method begins again, with another state and no message.

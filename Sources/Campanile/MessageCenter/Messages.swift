@@ -13,7 +13,7 @@ extension MessageCenter {
   /// its center alive, but not the subject. Observers and sequences about a subject that has died
   /// receive nothing.
   public struct Messages<M: Message>: ObservationSource {
-    /// What observers receive.
+    /// The values that observers receive.
     public typealias Element = M
 
     /// The messages as a signal, which can only be observed.
@@ -50,7 +50,7 @@ extension MessageCenter {
 }
 
 extension MessageCenter.Messages where M.Subject: Sendable {
-  /// The same messages, each with its subject.
+  /// The messages, each with its subject.
   ///
   /// A queued delivery keeps the subject alive until it is made. If the subject posts in its `deinit`,
   /// the observers get `nil` for it.
@@ -118,7 +118,7 @@ enum CenterMessages: Sendable {
   }
 }
 
-/// The same with the subject of each.
+/// The messages with their subjects, as a base of signals.
 private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Subject: Sendable {
   typealias Element = MessageCenter.Posted<M>
 
@@ -131,7 +131,7 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
     _ options: SourceOptions<Element>
   ) -> Registration {
     let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject, pass) in
-      // Whoever kept a subject that is in its deinit would stop the program.
+      // Retaining a subject that is in its deinit would stop the program.
       let isGoing = subject.map { isDeinitializing($0) } ?? false
       // The subject of a message of type M is an M.Subject: `post` takes no other.
       let subject = isGoing ? nil : subject.map { $0 as! M.Subject }

@@ -119,7 +119,7 @@ struct Entry: ~Copyable {
   }
 }
 
-/// What changes the memory of a list: entries in registration order, identifiers ascending.
+/// The changes to the memory of a list: entries in registration order, identifiers ascending.
 ///
 /// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
 /// overwritten only when no post in progress may touch an identifier as great as the old one. So a
@@ -179,7 +179,7 @@ extension Entries {
     let run = empty
     var end = before
     while end > 0 {
-      // What was found empty, and restored for a post, is not looked at again.
+      // Entries that were found empty, and restored for a post, are not examined again.
       if run.contains(end - 1) {
         end = run.lowerBound
       } else if address(at: end - 1) == 0 {

@@ -9,8 +9,8 @@ import Synchronization
 /// place. Observers on a shared target are in a group for that target, which is also a list. A post
 /// leaves one record for the whole group.
 ///
-/// What changes is written under the lock of the `registry`: `buffer`, `groups` and the counts. A
-/// post reads them between announcing itself and leaving. A subclass is a list that has its place
+/// `buffer`, `groups` and the counts are written under the lock of the `registry`. A post reads them
+/// between announcing itself and leaving. A subclass is a list that has its place
 /// in another list or table, its *home*.
 class ObserverList: @unchecked Sendable {
   let registry: ObserverRegistry
@@ -175,7 +175,7 @@ class ObserverList: @unchecked Sendable {
   }
 }
 
-/// What changes a list.
+/// The changes of a list.
 extension ObserverList {
   /// Makes sure that the next `append` finds a place.
   func makeRoom(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {

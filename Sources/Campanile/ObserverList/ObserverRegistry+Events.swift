@@ -1,7 +1,7 @@
 import Synchronization
 
-// What a source reports about itself while somebody observes its events. What asks whether anybody
-// does is inlined; the rest is apart, so that nothing of it burdens who only asks.
+// The events that a source reports about itself while they are observed. The check whether they are
+// is inlined; the rest is in functions of its own, so that the check stays small.
 
 /// Numbers the posts of the process whose sources are observed.
 private let postNumbers = Atomic<UInt64>(0)
@@ -104,7 +104,7 @@ extension ObserverRegistry {
     if isWatched { send(kind, observer, registration(), post.details) }
   }
 
-  /// Does the same without the observer at hand.
+  /// Reports the event of a registration whose observer is not at hand.
   @inline(__always)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList

@@ -228,7 +228,7 @@ extension ObserverRegistry {
   @inline(never)
   func finish(_ lists: [ObserverList]) { finish(lists, exceptReaders: false) }
 
-  /// Does the same.
+  /// Ends what `lists` hold, with or without the sequences.
   ///
   /// - Parameter exceptReaders: Whether sequences and derived states stay, for which values are on the
   ///   way.
@@ -237,7 +237,8 @@ extension ObserverRegistry {
     finish(exceptReaders: exceptReaders) { _ in lists }
   }
 
-  // Apart, for nobody to keep the observers while they end: each is released in its turn.
+  // A function of its own, so that no frame keeps the observers while they end: each is released in
+  // its turn.
   @inline(never)
   private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
     LiveRegistration.oldestFirst(found).map(\.registration)

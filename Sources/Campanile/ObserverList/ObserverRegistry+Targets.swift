@@ -195,7 +195,7 @@ extension ObserverRegistry {
     if runsInline { runInline(value, nil, post, 0...newest, portion, at: stop, section) }
   }
 
-  /// Does the same along a route of several lists.
+  /// Leaves the records along a route of several lists.
   @inline(never)
   func postToTargets<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ newest: UInt64,

@@ -96,7 +96,7 @@ import Synchronization
 /// neither the target nor the groups.
 ///
 /// It is not generic, because the layout of a generic type would have to be looked up at each post.
-/// The same holds for everything else that a post has on its stack, except the value.
+/// This holds for everything else that a post has on its stack, except the value.
 struct Route: Sendable {
   var all = Cursor()
   /// The observers about the subject.
@@ -109,7 +109,7 @@ struct Route: Sendable {
   /// Whether one of these lists has observers that run elsewhere.
   private(set) var hasGroups = false
 
-  /// The same, by number.
+  /// The cursor with this number.
   subscript(place: Int) -> Cursor {
     get { place == 0 ? all : place == 1 ? about : place == 2 ? wide : wideAbout }
     set {
@@ -155,7 +155,7 @@ struct Route: Sendable {
     return only
   }
 
-  /// The same lists, read by a post that has announced itself.
+  /// The lists read again, by a post that has announced itself.
   var reread: Route {
     var route = self
     for place in Self.places {
@@ -248,7 +248,7 @@ extension ObserverRegistry {
   ) {
     // One that was kept for later was reported where it was made.
     let isNew = post.number == 0
-    // Who registers while the post is reported hears the next one.
+    // An observer that registers while the post is reported receives the next one.
     let newest = min(range.upperBound, now)
     let post = isNew ? notePosted(value, of: list.valueType, post) : copy post
     if range.lowerBound <= newest {
@@ -354,7 +354,7 @@ extension ObserverRegistry {
     mergeInPlace(value, wideValue, post, range, portion, &route)
   }
 
-  /// Does the same in the frame of its caller.
+  /// Walks in the frame of the caller.
   @inline(__always)
   func mergeInPlace<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,

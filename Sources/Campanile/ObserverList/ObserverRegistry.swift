@@ -31,7 +31,7 @@ final class ObserverRegistry: @unchecked Sendable {
   typealias Held = Locked<State>.Held
 
   struct State {
-    /// What waits for posts to leave, by their tickets.
+    /// The retired objects that wait for posts to leave, by their tickets.
     var limbo: [LimboList] = []
     /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
     var keeper: ObserverRegistry?
@@ -185,7 +185,7 @@ extension ObserverRegistry {
 
   /// Begins the critical section of a post: announces it.
   ///
-  /// What is found in the lists from here on stays valid until `exit`.
+  /// Objects found in the lists from here on stay valid until `exit`.
   ///
   /// - Parameter limit: The newest registration that the post may reach. A post that asks several
   ///   lists whether they have observers takes it from `now` before it asks.

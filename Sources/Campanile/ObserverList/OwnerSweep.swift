@@ -47,7 +47,7 @@ struct OwnerSweep {
       rest -= 1
       registrations.swapAt(rest, registrations.count - 1)
       let registration = registrations.removeLast()
-      // What has ended already is not looked at again.
+      // Registrations that have ended already are skipped.
       guard let observer = registration.observer(held) else { continue }
       found.append(LiveRegistration(registration: registration, observer: observer))
     }

@@ -33,7 +33,7 @@
   /// The instance that the message is about.
   var subject: AnyObject? { unsafe borrowed?.takeUnretainedValue() }
 
-  /// The same for what outlives the post, with the context of the code that posts.
+  /// Returns the post for deliveries that outlive it, with the context of the poster.
   ///
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
@@ -73,7 +73,7 @@
   /// The identifier of the registration that this post skips; 0 if there is none.
   var skippedID: UInt64 { details?.content.skippedID ?? 0 }
 
-  /// The same post under a number, made at `time`.
+  /// Returns the post with a number, made at `time`.
   func numbered(_ number: UInt64, at time: UInt64) -> Post {
     with {
       $0.number = number
@@ -86,13 +86,13 @@
 
   var isResumption: Bool { details?.content.isResumption ?? false }
 
-  /// The same post, which skips one registration.
+  /// Returns the post, which skips one registration.
   func skipping(_ id: UInt64) -> Post { with { $0.skippedID = id } }
 
-  /// The same post, of a message that came through other centers.
+  /// Returns the post, of a message that came through other centers.
   func along(_ path: [PathStep]) -> Post { with { $0.path = path } }
 
-  /// The same post, for whose deliveries `tracker` waits, or nobody.
+  /// Returns the post, whose deliveries `tracker` waits for, if there is one.
   func tracked(by tracker: DeliveryTracker?) -> Post { with { $0.tracker = tracker } }
 
   private func with(_ change: (inout PostDetails.Content) -> Void) -> Post {

@@ -56,7 +56,7 @@ import Synchronization
   }
 }
 
-/// What a thread knows about its own posts.
+/// A thread's record of its own posts.
 ///
 /// A record belongs to one thread at a time, and no other thread touches it. A thread gets a record
 /// at its first post, and gives it back when the thread ends. Then another thread can use it.
@@ -196,7 +196,7 @@ extension ThreadRecord {
     // SAFETY: as in `existing`.
     let record = unsafe pointer.assumingMemoryBound(to: ThreadRecord.self)
     if unsafe record.pointee.isInsidePost {
-      // What is released here may post: with this record, not with one that nobody gives back.
+      // Objects released here may post: with this record, not with one that would never be given back.
       unsafe ThreadSlot.records.value = pointer
       // The innermost first, as when observers return: what is released for an outer post may wait
       // for a ticket of an inner one.

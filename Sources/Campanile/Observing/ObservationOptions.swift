@@ -37,7 +37,7 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
       isInitial: isInitial, isOnce: isOnce, isRepetition: repetition == nil ? nil : isRepetition)
   }
 
-  /// The same for messages, which have no value to begin with and no old value to compare.
+  /// The options of messages, which have no value to begin with and no old value to compare.
   @inline(__always)
   var messageSettings: SourceOptions<Source.Element> { SourceOptions(isOnce: isOnce) }
 

@@ -33,7 +33,7 @@
 /// }
 /// ```
 public protocol ObservationSource<Element>: Sendable {
-  /// What observers receive.
+  /// The values that observers receive.
   associatedtype Element: Sendable
 
   /// The elements of this source as a signal, which can only be observed.

@@ -16,7 +16,7 @@
 /// from it. Notifications are serialized. No change is left out or delivered twice, and the last
 /// change that an observer receives carries the newest value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
-  /// What observers receive.
+  /// The values that observers receive.
   public typealias Element = ValueChange<Value>
 
   package let base: any StateBase<Value>

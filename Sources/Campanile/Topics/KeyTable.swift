@@ -170,8 +170,8 @@ extension KeyTable {
 /// It ends, and the lists may go, when this goes.
 @safe @usableFromInline
 package struct KeyedAudience: ~Copyable {
-  // SAFETY: the center keeps its registry and the list of those who observe any key; it is kept by
-  // who posts. The section keeps the topic.
+  // SAFETY: the center keeps its registry and the list of the observers of any key, and the poster
+  // keeps the center. The section keeps the topic.
   fileprivate let registry: Unmanaged<ObserverRegistry>
   fileprivate let section: ObserverRegistry.CriticalSection
   fileprivate let topic: Unmanaged<TopicList>?
@@ -217,13 +217,13 @@ extension ObserverRegistry {
     }
   }
 
-  /// Does the same for a post with details.
+  /// Posts with details.
   func post<Value>(_ value: Value, _ post: borrowing Post, to audience: borrowing KeyedAudience) {
     if isWatched { return postWatched(value, post, audience) }
     postAlongAnyRoute(value, post, audience, .everyone)
   }
 
-  /// Does the same, and reports it and each call.
+  /// Posts, and reports the post and each call.
   @inline(never)
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience
@@ -250,7 +250,7 @@ extension ObserverRegistry {
     walk(value, Post(subject), 0...audience.section.watermark, .everyone, only)
   }
 
-  /// Whom it reaches is a constant here, for which the stack needs no room.
+  /// The reach is a constant here, for which the stack needs no room.
   @inline(never)
   private func postAlongRoute<Value>(
     _ value: Value, _ subject: AnyObject?, _ audience: borrowing KeyedAudience
@@ -258,7 +258,7 @@ extension ObserverRegistry {
     postAlongRoute(value, Post(subject), audience, .everyone)
   }
 
-  /// Does the same in code that the rare posts share.
+  /// Posts along a route, in code that the rare posts share.
   @inline(never)
   private func postAlongAnyRoute<Value>(
     _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience,

@@ -82,7 +82,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   }
 }
 
-/// What changes the table.
+/// The changes of the table.
 extension TopicList {
   /// The list for observers of a subject, made if there is none, or this one without a subject.
   func destination(

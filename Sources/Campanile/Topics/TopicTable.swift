@@ -117,7 +117,7 @@ extension MessageCenter {
     unsafe postAlongRoute(message, post, topic, limit)
   }
 
-  /// Does the same for a post that skips one registration.
+  /// Posts, and skips one registration.
   @inline(never)
   func findChecked<M: Message>(_ message: M, _ post: borrowing Post) {
     let limit = registry.now
@@ -168,7 +168,7 @@ extension ObserverRegistry {
     }
   }
 
-  /// Does the same, with a look at each registration.
+  /// Posts, with a check of each registration.
   @inline(never)
   func postChecked<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
@@ -190,7 +190,7 @@ extension ObserverRegistry {
     unsafe self.post(value, post, to: topic, wide: wide, wideValue, limit, .everyoneChecked)
   }
 
-  /// Does the same, and reports it and each call.
+  /// Posts, and reports the post and each call.
   @inline(never)
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,

@@ -65,7 +65,7 @@ import Synchronization
   }
 }
 
-/// What changes a table, under the lock.
+/// The changes of a table, under the lock.
 extension AddressTable {
   /// Whether there is room for another object.
   var hasRoom: Bool { (entries.count + 1) * 4 <= entries.capacity * 3 }

@@ -43,7 +43,7 @@
     try lock.whileHeld { () throws(Failure) in try unsafe body(&state.pointee) }
   }
 
-  /// The same in fewer steps, for a result that is Sendable.
+  /// `withLock` in fewer steps, for a result that is Sendable.
   @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State) -> Result
@@ -51,7 +51,7 @@
     lock.run { unsafe body(&state.pointee) }
   }
 
-  /// The same without a result: generic code has no type of a result to look up here.
+  /// `withLock` without a result, so that generic code has no type of a result to look up.
   @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock(_ body: (inout sending State) -> Void) {
     lock.run { unsafe body(&state.pointee) }
@@ -160,7 +160,7 @@ extension Locked where State: ~Copyable {
     try withLock { state throws(Failure) in try body(&state, Held()) }
   }
 
-  /// The same in fewer steps, for a result that is Sendable.
+  /// `withLock` in fewer steps, for a result that is Sendable.
   @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State, borrowing Held) -> Result
@@ -197,7 +197,7 @@ extension Locked where State: ~Copyable {
     try first.withLock { first throws(Failure) in try unsafe body(&first, &second.pointee) }
   }
 
-  /// The same in fewer steps, for a result that is Sendable.
+  /// `withLock` in fewer steps, for a result that is Sendable.
   @inline(__always)
   borrowing func withLock<Result: Sendable>(
     _ body: (inout sending First, inout Second) -> Result

@@ -17,7 +17,7 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
   // object that is not Sendable hands the object to no other thread.
 
   // Not an optional: of an optional unowned reference in an optional structure, Swift 6.3 releases
-  // what is not there.
+  // an object that is not there.
   /// Reserves the memory of an object that Swift counts; never read.
   private unowned let memory: AnyObject
   /// The address of that memory, if the object is referred to by it.
@@ -57,7 +57,7 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
     return unsafe address == Unmanaged.passUnretained(object).toOpaque()
   }
 
-  /// The same reference to an object of any class.
+  /// The reference to an object of any class.
   package var erased: OwnerReference<AnyObject> {
     // SAFETY: the stored properties are the same, whatever the class.
     unsafe unsafeBitCast(self, to: OwnerReference<AnyObject>.self)
@@ -85,5 +85,5 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
 
 private final class Nobody: Sendable {}
 
-/// What is reserved where no object is.
+/// The placeholder where no object is.
 private let nobody = Nobody()

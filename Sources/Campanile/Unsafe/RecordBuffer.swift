@@ -39,7 +39,7 @@ import Synchronization
   private(set) var count = 0
 
   deinit {
-    // What is still here was not delivered and is not waited for: a mailbox empties its buffers.
+    // The records that are left were not delivered and are not waited for: a mailbox empties its own.
     if let oldest = unsafe oldest { unsafe Self.free(from: oldest) }
   }
 

@@ -200,7 +200,7 @@ extension SubjectTag {
 #if DEBUG
   /// An object that tests declare not to be counted by Swift.
   protocol ForeignStandIn: AnyObject {
-    /// What is attached to it, and released when it ends; `nil` for one that is native after all.
+    /// The attachment that is released when the object ends; `nil` for one that is native after all.
     var attachment: SubjectAttachment? { get }
   }
 

@@ -15,20 +15,20 @@
     state.withLock { Unchecked(value: body(&$0.value)) }.value
   }
 
-  /// The same in fewer steps, for a result that is Sendable.
+  /// `withLock` in fewer steps, for a result that is Sendable.
   @_alwaysEmitIntoClient
   package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock { body(&$0.value) }
   }
 
-  /// The same without a result: generic code has no type of a result to look up here.
+  /// `withLock` without a result, so that generic code has no type of a result to look up.
   @_alwaysEmitIntoClient
   package borrowing func withLock(_ body: (inout State) -> Void) {
     state.withLock { body(&$0.value) }
   }
 }
 
-/// What passes through the lock.
+/// A value that passes through the lock.
 ///
 /// Not private: the layout of the lock is part of the layout of what has one, in other modules too.
 @usableFromInline package struct Unchecked<Value>: @unchecked Sendable {

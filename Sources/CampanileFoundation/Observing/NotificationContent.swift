@@ -12,7 +12,7 @@ import Synchronization
 ///   poster waits for.
 @usableFromInline
 package class NotificationContent: @unchecked Sendable {
-  /// What was posted, or only its name.
+  /// The notification that was posted, or only its name.
   @usableFromInline final let notification: Notification
   /// Whether ``notification`` is all that was posted.
   @usableFromInline final let isWhole: Bool

@@ -13,7 +13,7 @@ import Synchronization
 /// A center that posts to the source itself keeps its hub, and its feeds have no blocks. They only
 /// record whether observers read more than decoded values.
 package final class NotificationHub: Sendable {
-  /// What is known of an observed name, and its block observer in the center, if it has one.
+  /// An observed name, with its block observer in the center, if it has one.
   package final class Feed: Sendable {
     let name: Notification.Name?
     /// Whether notifications that arrive through this feed are posted.
@@ -191,7 +191,7 @@ package final class NotificationHub: Sendable {
   /// posts does not wait for a decoder.
   package var decodes: Bool { !codecs.isEmpty }
 
-  /// The same for a notification that is given by its parts, of a center without blocks.
+  /// Returns the content of a notification that is given by its parts, of a center without blocks.
   package func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
     about instance: AnyObject?

@@ -16,7 +16,7 @@ import Foundation
 ///
 /// It keeps its center, but its observations do not. Neither keeps the object.
 public struct NotificationSource: ObservationSource {
-  /// What observers receive.
+  /// The values that observers receive.
   public typealias Element = PostedNotification
 
   let base: PostedNotifications

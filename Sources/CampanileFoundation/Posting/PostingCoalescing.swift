@@ -2,7 +2,7 @@
 ///
 /// Only the new post's rule counts: it removes waiting posts whatever they were enqueued with.
 public struct PostingCoalescing: Sendable {
-  /// What a waiting entry must share with the new one to be removed.
+  /// The property that a waiting entry must share with the new one to be removed.
   enum Rule: Sendable {
     case nothing
     case type

@@ -13,7 +13,7 @@ struct PostingLabel {
     case instance(ObjectIdentifier)
   }
 
-  /// What posts that coalesce by one rule have in common.
+  /// The key that posts share if they coalesce by one rule.
   enum Key: Hashable {
     case kind(ObjectIdentifier, Kind)
     case subject(ObjectIdentifier, Subject)

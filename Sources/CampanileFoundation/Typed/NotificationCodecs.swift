@@ -102,7 +102,7 @@ final class NotificationCodecs: Sendable {
   }
 }
 
-/// What a codec has made of a notification.
+/// The result of decoding a notification with one codec.
 struct DecodedValue: Sendable {
   let result: Result<any Sendable, any Error>
   /// Kept: a later codec at its address would have the same identity.

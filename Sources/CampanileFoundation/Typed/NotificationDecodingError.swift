@@ -17,7 +17,7 @@ public struct NotificationDecodingError: Error, Hashable, Sendable, CustomString
 
   /// The kind of error.
   public let code: Code
-  /// What is wrong, in a sentence.
+  /// A sentence that says what is wrong.
   public let message: String
 
   /// Creates an error.

@@ -6,7 +6,7 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
   public let name: Notification.Name
   /// The type that the notification should have been decoded as.
   public let valueType: any Any.Type
-  /// What the decoder threw.
+  /// The error that the decoder threw.
   public let error: any Error
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String
@@ -19,7 +19,7 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
       + "\(file):\(line): \(reason)"
   }
 
-  /// What the decoder threw, as the end of a sentence.
+  /// The error of the decoder, as the end of a sentence.
   private var reason: String {
     guard let error = error as? NotificationDecodingError else { return "\(error)" }
     return error.message.prefix(1).lowercased() + error.message.dropFirst()

@@ -3,7 +3,7 @@ import CampanileRelay
 import Dispatch
 import Foundation
 
-/// What the distributed centers on one relay share: the notifications that they receive.
+/// The notifications that the distributed centers on one relay receive together.
 ///
 /// A notification reaches all of them in one turn of the main queue. So none of them receives an
 /// answer before its question. The centers keep the line.

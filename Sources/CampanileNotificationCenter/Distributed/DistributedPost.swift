@@ -90,7 +90,7 @@ struct DistributedPost: Sendable {
     }
   }
 
-  /// What keeps a value from being a property list, and where.
+  /// The reason why a value is not a property list, and where in it.
   ///
   /// - Parameter count: The number of values so far. One counts as often as it is referred to.
   /// - Throws: An error if there are too many values or levels.

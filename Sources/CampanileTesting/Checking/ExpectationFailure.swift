@@ -24,7 +24,7 @@ public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvert
 
   /// The kind of expectation that failed.
   public let code: Code
-  /// What was expected, and what happened instead.
+  /// A sentence that says what was expected, and what happened instead.
   public let message: String
   /// The file of the expectation, as `#fileID` names it.
   public let file: String
