@@ -32,6 +32,7 @@ final class Screen: Sendable {
     compare("assign", assignInCombine(), assignInCampanile())
     compare("share", shareInCombine().sorted, shareInCampanile())
     await compare("zip", zipInCombine(), zipInCampanile())
+    compare("bridge", bridgeInCombine(), bridgeInCampanile())
   }
 
   static func compare(_ row: String, _ combine: Screen, _ campanile: Screen) {
