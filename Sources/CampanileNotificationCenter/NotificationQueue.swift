@@ -23,8 +23,9 @@ public import Foundation
 ///   modes. They are posted in the order in which they were enqueued.
 /// - Notifications with the style `.whenIdle` are posted in a turn in which no `.asap` notification
 ///   is due.
-/// - The mode `.common` includes the default mode. On Apple platforms it also includes the modes in
-///   which an application tracks events or runs a modal panel.
+/// - For these two styles, the mode `.common` includes the default mode. On Apple platforms it also
+///   includes the modes in which an application tracks events or runs a modal panel. On Linux,
+///   Foundation's queue never posts what waits for `.common` alone.
 /// - Notifications that an observer enqueues are posted in a later turn.
 /// - Task-local values of the code that enqueues are not carried to observers.
 ///
@@ -78,7 +79,8 @@ open class NotificationQueue: NSObject {
   /// - Parameters:
   ///   - notification: The notification to post.
   ///   - postingStyle: When to post it. `.now` posts before this returns, but only if the run loop
-  ///     is in one of the modes, or is not running.
+  ///     is in one of the modes, or is not running. As with Foundation's queue, a run loop is never
+  ///     in the mode `.common` itself, so `.now` has no effect for it while the run loop is running.
   ///   - coalesceMask: Which waiting notifications are removed: those with the same name, the same
   ///     object, or both the same. With an empty mask, none are removed.
   ///   - modes: The modes in which to post, by default the default mode.
@@ -91,7 +93,7 @@ open class NotificationQueue: NSObject {
     switch postingStyle {
     case .now:
       let mode = RunLoop.current.currentMode
-      if mode.map({ modes.includes($0) }) ?? true { waiting.center.post(notification) }
+      if mode.map({ modes.contains($0) }) ?? true { waiting.center.post(notification) }
     case .asap: waiting.append(notification, whenIdle: false, modes)
     case .whenIdle: waiting.append(notification, whenIdle: true, modes)
     #if canImport(Darwin)

@@ -3,6 +3,7 @@
 @_exported public import CampanileTesting
 
 import Campanile
+package import Dispatch
 package import Testing
 
 /// A recorder that tasks wait for.
@@ -27,6 +28,16 @@ extension Recorder {
 ///
 /// Only what never comes takes so long, and the test that waits for it then says so.
 package let patience = Duration.seconds(30)
+
+extension DispatchSemaphore {
+  /// Blocks the thread until another signals; a test goes on if none does, and has failed.
+  package func waitPatiently(at location: SourceLocation = #_sourceLocation) {
+    let limit = DispatchTime.now() + .seconds(Int(patience.components.seconds))
+    if wait(timeout: limit) == .timedOut {
+      Issue.record("What a thread waited for did not come", sourceLocation: location)
+    }
+  }
+}
 
 extension Gate {
   /// Blocks the thread until another has come to the gate; a test goes on if none does, and has failed.

@@ -1,6 +1,7 @@
 import Campanile
 import Dispatch
 import Foundation
+package import Testing
 
 #if canImport(Glibc)
   import Glibc
@@ -43,15 +44,19 @@ package final class Meeting: Sendable {
 
 /// Runs `body` on a thread of its own, which is not one of a pool's and ends with it.
 ///
+/// - Parameter isPatient: Whether the wait has a limit, because `body` waits for what may not come.
 /// - Returns: What to call to wait until `body` has returned.
-package func onThread(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+package func onThread(
+  patiently isPatient: Bool = false, at location: SourceLocation = #_sourceLocation,
+  _ body: @escaping @Sendable () -> Void
+) -> @Sendable () -> Void {
   let done = DispatchSemaphore(value: 0)
   let kind = SubjectKind.current
   Thread.detachNewThread {
     SubjectKind.$current.withValue(kind, operation: body)
     done.signal()
   }
-  return { done.wait() }
+  return { isPatient ? done.waitPatiently(at: location) : done.wait() }
 }
 
 #if canImport(Glibc)

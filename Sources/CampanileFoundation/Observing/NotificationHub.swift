@@ -5,7 +5,7 @@ import Synchronization
 /// The package's state for one center: one source, and the block observers that feed it.
 ///
 /// A Foundation center has one block observer for each observed name, whatever the object. It has
-/// one more if all names are observed. The block feeds the source, which provides order, ends,
+/// one more while all names are observed. The block feeds the source, which provides order, ends,
 /// owners and deliveries. The block keeps the hub. So the hub lives as long as a block is
 /// registered, and dies with the center. Once somebody has asked for the events, or the center is in
 /// a path, the hub has one more block. That block stays as long as the center.
@@ -49,6 +49,15 @@ package final class NotificationHub: Sendable {
       // On Linux, the center does not keep the token.
       let object: (any NSObjectProtocol)?
     #endif
+  }
+
+  /// Kept by an observer of all names.
+  ///
+  /// Its release removes the nameless block after the last such observer.
+  private final class NamelessUse: Sendable {
+    private weak let hub: NotificationHub?
+    init(of hub: NotificationHub) { self.hub = hub }
+    deinit { hub?.stopUnlessNeeded(nil) }
   }
 
   /// A feed, and its token.
@@ -135,6 +144,12 @@ package final class NotificationHub: Sendable {
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
     of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
   ) -> Registration {
+    // A nameless block costs every post something, and on Linux a post of Foundation's typed messages
+    // aborts while there is one, so the block must not stay until the next post.
+    let use = isDirect || name != nil ? nil : NamelessUse(of: self)
+    // Kept until the feed is stored, since the registration may end before.
+    defer { withExtendedLifetime(use) {} }
+    let body = use.map { body.keeping($0) } ?? body
     // Set first, so that every feed of the first post knows of the reader.
     let readName = isReader ? name : nil
     if let readName { expectReader(of: readName) }
@@ -297,16 +312,13 @@ package final class NotificationHub: Sendable {
       }
     }
     content?.settle()
-    if !isHeard { stopUnlessNeeded(feed) }
+    if !isHeard { stopUnlessNeeded(feed.name) }
   }
 
-  /// Removes a feed without observers.
-  private func stopUnlessNeeded(_ feed: Feed) {
-    let unneeded = state.withLock { state -> (any NSObjectProtocol)? in
-      guard let known = state.feeds[feed.name], known.feed === feed,
-        !topics.isObserved(feed.name?.rawValue)
-      else { return nil }
-      return forget(feed.name, &state)
+  /// Removes the feed of a name that nobody observes.
+  private func stopUnlessNeeded(_ name: Notification.Name?) {
+    let unneeded = state.withLock { state in
+      topics.isObserved(name?.rawValue) ? nil : forget(name, &state)
     }
     if let unneeded { center?.removeObserver(unneeded) }
   }

@@ -31,13 +31,8 @@ final class NotificationCodecs: Sendable {
 
   private typealias Table = WeakTable<ObjectIdentifier, Use>
 
-  /// Protected by the lock.
-  private struct State {
-    var tables: [Notification.Name: Table] = [:]
-    var purgeThreshold = 64
-  }
-
-  private let state = Locked(State())
+  /// The codecs in use, by the names of notifications.
+  private let tables = Locked<[Notification.Name: Table]>([:])
   /// Whether the tables are known to be empty.
   ///
   /// Posts check this without the lock.
@@ -48,7 +43,7 @@ final class NotificationCodecs: Sendable {
 
   /// The number of codecs stored for a name, including released codecs that have not been removed
   /// yet.
-  func count(of name: Notification.Name) -> Int { state.withLock { $0.tables[name]?.count ?? 0 } }
+  func count(of name: Notification.Name) -> Int { tables.withLock { $0[name]?.count ?? 0 } }
 
   /// Lets a codec decode for as long as the result is kept.
   ///
@@ -56,14 +51,9 @@ final class NotificationCodecs: Sendable {
   func use(_ codec: NotificationCodec, of name: Notification.Name) -> Use {
     let new = Use(of: codec, name, in: self)
     // Released outside the lock, since this may be the last reference.
-    let (shared, seen) = state.withLock { state -> (Use, [Use]) in
-      if let shared = state.tables[name]?[codec.id] { return (shared, []) }
-      var seen: [Use] = []
-      if state.tables.count >= state.purgeThreshold {
-        for name in Array(state.tables.keys) { seen += living(of: name, &state) }
-        state.purgeThreshold = max(64, state.tables.count * 2)
-      }
-      seen += state.tables[name, default: Table(purgingFrom: 8)].insert(new, for: codec.id)
+    let (shared, seen) = tables.withLock { tables -> (Use, [Use]) in
+      if let shared = tables[name]?[codec.id] { return (shared, []) }
+      let seen = tables[name, default: Table(purgingFrom: 8)].insert(new, for: codec.id)
       areNone.store(false, ordering: .releasing)
       return (new, seen)
     }
@@ -73,7 +63,7 @@ final class NotificationCodecs: Sendable {
 
   /// Removes the released codecs of a name, so that posts without typed observers take no lock.
   private func forget(_ name: Notification.Name) {
-    let seen = state.withLock { living(of: name, &$0) }
+    let seen = tables.withLock { living(of: name, &$0) }
     // Released outside the lock, since these may be the last references.
     withExtendedLifetime(seen) {}
   }
@@ -85,7 +75,7 @@ final class NotificationCodecs: Sendable {
     _ notification: Notification
   ) -> [ObjectIdentifier: DecodedValue]? {
     if isEmpty { return nil }
-    let uses = state.withLock { living(of: notification.name, &$0) }
+    let uses = tables.withLock { living(of: notification.name, &$0) }
     var decoded: [ObjectIdentifier: DecodedValue] = [:]
     for use in uses { decoded[use.codec.id] = DecodedValue(notification, by: use.codec) }
     return decoded
@@ -94,10 +84,12 @@ final class NotificationCodecs: Sendable {
   /// The codecs of a name that observers keep.
   ///
   /// The others are removed.
-  private func living(of name: Notification.Name, _ state: inout State) -> [Use] {
-    guard let living = state.tables[name]?.purge() else { return [] }
-    if living.isEmpty { state.tables[name] = nil }
-    if state.tables.isEmpty { areNone.store(true, ordering: .releasing) }
+  private func living(of name: Notification.Name, _ tables: inout [Notification.Name: Table])
+    -> [Use]
+  {
+    guard let living = tables[name]?.purge() else { return [] }
+    if living.isEmpty { tables[name] = nil }
+    if tables.isEmpty { areNone.store(true, ordering: .releasing) }
     return living
   }
 }

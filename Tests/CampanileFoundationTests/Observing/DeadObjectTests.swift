@@ -15,7 +15,6 @@ struct DeadObjectTests {
     center.notifications(of: name, object: Bell())
   }
 
-  // Broken by: KeyedCenter.register, if the sequence is registered where its name is not observed.
   @Test(
     "A9 K9 a sequence about an object that has died is silent, and ends with the center",
     .timeLimit(.long), arguments: [nil, Notification.Name.tick])
@@ -35,7 +34,7 @@ struct DeadObjectTests {
     #expect(await iterator.next() == nil)
   }
 
-  // Broken by: KeyedCenter.register, if it compares with a weak reference to the object.
+  // A post that loaded a weak reference to the object could release it last, on its thread.
   @Test("K8 K9 a post never holds the object that an observer of all names asks for")
   func lastRelease() {
     final class Fragile: Sendable {

@@ -46,7 +46,6 @@ enum Form: CaseIterable, Sendable {
 struct DeinitTests {
   private let center = NotificationCenter()
 
-  // Broken by: NotificationContent.make, if it keeps an object in its deinit.
   @Test("K9 a notification reaches observers wherever they run", arguments: Place.allCases)
   func delivered(place: Place) async {
     for form in Form.allCases {
@@ -88,7 +87,6 @@ struct DeinitTests {
     #expect(await stage.heard.values(count: count).count == count)
   }
 
-  // Broken by: NotificationHub.receive, if what is kept is not settled.
   @Test("K9 what an observer has kept of it holds no object")
   func keptByObserver() {
     let kept = Recorder<PostedNotification>()
@@ -106,7 +104,6 @@ struct DeinitTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: TransientContent.isAbout, if it does not look whether the post has returned.
   @Test("K9 what an object has posted in its deinit is not about a later object in its own")
   func laterDeinit() {
     let (kept, answers) = (Recorder<PostedNotification>(), Recorder<Bool>())
@@ -128,7 +125,6 @@ struct DeinitTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: KeyedCenter.register, if it reserves the name of an object in its deinit.
   @Test("K9 what begins to observe an object in its deinit hears nothing", arguments: Form.allCases)
   func observedTooLate(form: Form) async {
     let stage = Stage()

@@ -52,7 +52,6 @@ struct FormParameterTests {
     #expect(registrations.allSatisfy { !$0.isActive })
   }
 
-  // Broken by: PostedNotifications.register, if it leaves out the object or the option.
   @Test("K11 K12 Observers at a place", arguments: [false, true])
   func atPlace(isByName: Bool) {
     let manual = ManualTarget()

@@ -95,7 +95,6 @@ struct NotificationSourceTests {
     #expect(sequences.map(\.droppedCount) == [5 - count, 5 - count])
   }
 
-  // Broken by: NotificationSource, if it keeps the hub alone.
   @Test(
     "K16 a source keeps its center, and what is observed through it does not",
     .timeLimit(.long), arguments: Kind.allCases)
@@ -128,7 +127,6 @@ struct NotificationSourceTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: PostedNotifications.weakly, if it keeps the center.
   @Test(
     "K16 a sequence ends with its center, and so does one that begins to be read later",
     .timeLimit(.long), arguments: Kind.allCases)
@@ -149,7 +147,6 @@ struct NotificationSourceTests {
     #expect(heard.values == [1])
   }
 
-  // Broken by: PostedNotifications.weakly, if it keeps to the hub that it was made with.
   @Test(
     "A sequence is read again while its center lives, after nobody observed",
     .timeLimit(.long), arguments: Kind.allCases)

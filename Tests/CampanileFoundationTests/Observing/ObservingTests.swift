@@ -161,7 +161,7 @@ struct ObservingTests {
     center.post(.tick, 1)
     #expect(heard.values.isEmpty)
     queue.letGo()
-    done.wait()
+    done.waitPatiently()
     withExtendedLifetime(token) {}
     #expect(heard.values == [1])
   }

@@ -32,7 +32,6 @@ struct SenderTests {
   private let center = NotificationCenter()
   private let heard = Recorder<Int>()
 
-  // Broken by: Notification.sender, if it leaves wrappers as they are.
   @Test("An object in a wrapper is the object", arguments: Wrapper.allCases)
   private func wrapped(wrapper: Wrapper) {
     let (object, target) = (Hashed(), ManualTarget())

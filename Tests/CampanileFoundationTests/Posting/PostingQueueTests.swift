@@ -165,7 +165,6 @@ struct PostingQueueTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: PostingQueue.dequeue, if it leaves out the object.
   @Test("I what waits about one object is taken back, and what is about others stays")
   func dequeueAboutOne() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
@@ -269,7 +268,6 @@ struct PostingQueueTests {
     #expect(heard.values == ["1"])
   }
 
-  // Broken by: WaitingLine.popFirst, if the place that it empties keeps the element.
   @Test("K16 a queue keeps nothing of what it has posted")
   func posted() {
     let live = LiveCount()

@@ -60,7 +60,6 @@ struct WaitingLineTests {
     #expect(line.removeAll(labeled: "b") == [])
   }
 
-  // Broken by: WaitingLine.removeAll(labeled:), if it looks at every place.
   @Test("K16 to coalesce costs the same however many others wait", arguments: [1_000, 10_000])
   func comparisons(count: Int) {
     let compared = Recorder<Int>()
@@ -78,7 +77,6 @@ struct WaitingLineTests {
     #expect(compared.count < count * 20)
   }
 
-  // Broken by: WaitingLine.giveBack, if it gives back nothing before the line is empty.
   @Test("K16 a line that is never empty keeps few of the places that it has emptied")
   mutating func places() throws {
     for number in 0..<10_000 { line.append(number, labels: ["\(number)"]) }

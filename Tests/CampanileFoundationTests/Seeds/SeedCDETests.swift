@@ -222,7 +222,7 @@ struct SeedCDETests {
       if notification.number == 299 { done.signal() }
     }
     for number in 0..<300 { center.post(.tick, number) }
-    done.wait()
+    done.waitPatiently()
     withExtendedLifetime(token) {}
     #expect(heard.values == Array(0..<300))
     #expect(!overlaps.hasOverlapped)

@@ -3,6 +3,7 @@ import CampanileFoundation
 import Dispatch
 import Foundation
 @_exported import TestSupport
+import Testing
 
 extension Notification.Name {
   static let tick = Notification.Name("Tick")
@@ -79,7 +80,7 @@ final class Worker: Sendable {
       body()
       done.signal()
     }
-    done.wait()
+    done.waitPatiently()
   }
 
   /// Lets the thread go on to its end, once it comes back to its run loop.
@@ -94,7 +95,7 @@ final class Worker: Sendable {
   }
 
   /// Waits until the thread has ended.
-  func waitForEnd() { ended.wait() }
+  func waitForEnd() { ended.waitPatiently() }
 }
 
 /// A thread that is named elsewhere.
@@ -106,7 +107,14 @@ private final class KeptThread: Sendable {
   func with<Result>(_ body: (Thread) -> Result) -> Result { thread.withLock { body($0!) } }
 }
 
-private func stopCurrentRunLoop() {
+/// Runs the thread's run loop until `stopCurrentRunLoop()` is called, or as long as a test waits.
+func runCurrentRunLoop(_ mode: RunLoop.Mode = .default) {
+  let limit = Date(timeIntervalSinceNow: TimeInterval(patience.components.seconds))
+  _ = RunLoop.current.run(mode: mode, before: limit)
+}
+
+/// Ends the innermost run of the thread's run loop after what it is doing.
+func stopCurrentRunLoop() {
   #if canImport(Darwin)
     CFRunLoopStop(CFRunLoopGetCurrent())
   #else

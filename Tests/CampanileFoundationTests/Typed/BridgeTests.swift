@@ -163,7 +163,6 @@ struct BridgeTests {
     withExtendedLifetime((bridges, tokens)) {}
   }
 
-  // Broken by: NotificationBridge.change, if a way that stays is opened anew.
   @Test("A message that is posted while the direction changes is carried once")
   func changedMeanwhile() {
     let bridge = NotificationBridge(between: messages, and: notifications)
@@ -187,7 +186,6 @@ struct BridgeTests {
     #expect((1...2).contains(heard.values.count { $0 == "message" }))
   }
 
-  // Broken by: Way.counts, if it is always true.
   @Test("However many open a way at once, a message is carried once", arguments: [2, 8])
   func openedAtOnce(width: Int) {
     for _ in 0..<50 {
@@ -230,7 +228,6 @@ struct BridgeTests {
     withExtendedLifetime((bridge, tokens)) {}
   }
 
-  // Broken by: PathStep, if it tells centers apart by their addresses.
   @Test("A new center is not taken for one that a notification has passed before its end")
   func reusedAddress() {
     let kept = Slot<PostedNotification>()
@@ -255,7 +252,6 @@ struct BridgeTests {
     withExtendedLifetime(keeping) {}
   }
 
-  // Broken by: NotificationHub.lasting, if the hub of a center does not last.
   @Test("Later bridges between the same centers do not carry a notification back")
   func laterBridges() {
     let (first, last) = (NotificationCenter(), NotificationCenter())
@@ -339,7 +335,6 @@ struct BridgeTests {
     #expect(heard.values == (0..<100).map { "\($0)" })
   }
 
-  // Broken by: NotificationBridge.deinit, if it does not cancel.
   @Test("K16 a bridge that is released carries nothing more, and leaves nothing in its centers")
   func releasedFirst() {
     func bridge() {

@@ -14,7 +14,6 @@ struct DecodedMemoryTests {
       userInfo: ["number": 1, "more": Tracked(live)])
   }
 
-  // Broken by: TransientContent.settle, if it always keeps what it has.
   @Test("K16 where all are given what was decoded, nothing is kept of a notification")
   func decodedOnly() {
     let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())
@@ -32,7 +31,6 @@ struct DecodedMemoryTests {
     withExtendedLifetime((tokens, values)) {}
   }
 
-  // Broken by: NotificationHub.register, if it does not say that a reader comes.
   @Test(
     "K16 beside an observer of the notification itself it is kept until that has been called",
     arguments: [false, true])
@@ -84,7 +82,6 @@ struct DecodedMemoryTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: NotificationHub.mayBeRead, if it knows nothing of observers of all names.
   @Test("K16 beside an observer of all names it is kept until that has been called")
   func readWidely() {
     let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())

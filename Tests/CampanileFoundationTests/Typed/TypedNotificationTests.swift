@@ -50,7 +50,6 @@ struct TypedNotificationTests {
     #expect(failures.values[1].contains("has no value for 'number'"))
   }
 
-  // Broken by: DecodedNotifications.register, if it throws what the decoder threw.
   @Test("H3 without a handler the failure is one sentence on standard error, which names one place")
   func standardError() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -129,7 +128,6 @@ struct TypedNotificationTests {
     #expect(failures.values.isEmpty)
   }
 
-  // Broken by: ObserverBody.mapped, if a reader that wanted one value does not end its registration.
   @Test("A sequence of one value observes no more once it has that value")
   func sequenceOfOne() async {
     let values = (0..<2).map { _ in center.notifications(of: Rung.self).values(.once) }
@@ -144,7 +142,6 @@ struct TypedNotificationTests {
     #expect(read == [1, 1])
   }
 
-  // Broken by: NotificationCodec.id, if a type's codecs are told apart.
   @Test("H4 a type is decoded once for each post, however many observe it, in whatever way")
   func typeDecodedOnce() {
     let before = Counted.decoded.count
@@ -237,7 +234,6 @@ struct TypedNotificationTests {
     #expect(heard.values.sorted() == [3, 30, 300])
   }
 
-  // Broken by: NotificationHub.receive, if it decodes within the post.
   @Test("K4 a decoder runs before the post begins, and may wait for the end of an observer")
   func decoderWaits() {
     let (victim, waits) = (Slot<ObservationToken>(), Recorder<Registration.Wait>())

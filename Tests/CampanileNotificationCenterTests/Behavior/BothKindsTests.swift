@@ -116,7 +116,6 @@ struct BothKindsTests {
     withExtendedLifetime((tokens, screen)) {}
   }
 
-  // Broken by: NotificationCenter.allNotifications, if the source keeps the hub alone.
   @Test("A source keeps its center, and an observation does not")
   func lifetimes() {
     var center: CampanileNotificationCenter.NotificationCenter? = .init()

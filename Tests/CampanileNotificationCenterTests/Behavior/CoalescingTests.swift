@@ -48,7 +48,6 @@ struct CoalescingTests {
     center.removeObserver(token)
   }
 
-  // Broken by: WaitingNotifications.State.popFirst, if it takes the first line that is due.
   @Test("Notifications for different modes are posted in the order in which they were enqueued")
   func order() {
     withQueue { queue in
@@ -65,7 +64,6 @@ struct CoalescingTests {
     #expect(heard.values.dropLast() == order.map { "\($0) about nothing" }[...])
   }
 
-  // Broken by: WaitingNotifications.remove, if it compares all that waits.
   @Test("K16 values are compared with those of the same hash alone", arguments: [1_000, 4_000])
   func values(count: Int) {
     let compared = Recorder<Int>()

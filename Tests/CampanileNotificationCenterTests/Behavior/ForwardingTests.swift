@@ -142,7 +142,6 @@ struct ForwardingTests {
     #expect(heard.values == ["1"])
   }
 
-  // Broken by: forwardNotifications(of:to:), if it does not look where a notification says it has been.
   @Test("What is posted anew with the user info that it came with does not come back")
   func postedAnew() {
     let further = Foundation.NotificationCenter()

@@ -67,8 +67,6 @@
       }
     }
 
-    // Broken by: ValueSubject.deinit, if it leaves its place; KeyTable.makeTopic, if it forgets no
-    // key.
     @Test(
       "K16 Live bytes after some rounds and several times as many differ by less than 64 KiB",
       arguments: Subject.allCases)

@@ -21,15 +21,14 @@ struct QueuedCallTests {
     }
     queue.addOperation { gate.pass() }
     gate.waitUntilReached()
-    let wait = onThread { [center] in center.post(name: .tick, object: nil) }
-    for _ in 0..<2 { queue.added.wait() }
+    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
+    for _ in 0..<2 { queue.added.waitPatiently() }
     queue.cancelAllOperations()
     gate.open()
     wait()
     #expect(heard.values.isEmpty)
   }
 
-  // Broken by: ReleasingOperation.cancel, if it keeps what the operation was to run.
   @Test(
     "A7 the poster goes on if the queue is suspended and cancels its operations",
     .timeLimit(.long))
@@ -39,8 +38,8 @@ struct QueuedCallTests {
       heard.record(1)
     }
     queue.isSuspended = true
-    let wait = onThread { [center] in center.post(name: .tick, object: nil) }
-    queue.added.wait()
+    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
+    queue.added.waitPatiently()
     queue.cancelAllOperations()
     wait()
     #expect(heard.values.isEmpty)
@@ -49,7 +48,6 @@ struct QueuedCallTests {
     queue.waitUntilAllOperationsAreFinished()
   }
 
-  // Broken by: QueuedCall.run, if it calls the block outside of the post.
   @Test(
     "K4 a block on a queue is inside an observer, and waits for none", .timeLimit(.long))
   func cancelAndWait() {
@@ -65,7 +63,6 @@ struct QueuedCallTests {
   @TaskLocal private static var request: String?
   private static let carrying: Void = { ContextCarrier($request).install() }()
 
-  // Broken by: QueuedCall.run, if it calls the block in the context of the queue.
   @Test("K15 a block on a queue has the context of the post, and its posts name that post")
   func context() {
     Self.carrying
@@ -84,7 +81,6 @@ struct QueuedCallTests {
     center.removeObserver(token)
   }
 
-  // Broken by: SourceRegistry.currentPost, if it knows the thread alone.
   @Test("K15 what a block on a queue sends names the asynchronous call that has led to the block")
   func asynchronousCause() async throws {
     let (first, second) = (Broadcaster<Int>(), Broadcaster<Int>())
@@ -109,8 +105,8 @@ struct QueuedCallTests {
     }
     queue.addOperation { gate.pass() }
     gate.waitUntilReached()
-    let wait = onThread { [center] in center.post(name: .tick, object: nil) }
-    for _ in 0..<2 { queue.added.wait() }
+    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
+    for _ in 0..<2 { queue.added.waitPatiently() }
     center.removeObserver(token)
     gate.open()
     wait()
@@ -183,7 +179,6 @@ struct QueuedCallTests {
     #expect(live.current == 0)
   }
 
-  // Broken by: QueuedCall.run, if it lets the poster go on before it lets go of what it called.
   @Test(
     "A7 K16 the queue holds nothing of the call any more when the post returns", arguments: [1, 8])
   func releasedBeforeReturn(width: Int) {

@@ -19,7 +19,7 @@ struct RemovalWaitTests {
       gate.pass()
       log.record("ends")
     }
-    let wait = onThread { [center] in center.post(.tick) }
+    let wait = onThread(patiently: true) { [center] in center.post(.tick) }
     gate.waitUntilReached()
     center.removeObserver(token)
     log.record("removed")
@@ -36,7 +36,6 @@ struct RemovalWaitTests {
     func hash(into hasher: inout Hasher) { work() }
   }
 
-  // Broken by: NotificationCenter.post, if it decodes or compares within the post.
   @Test(
     "K4 decoders and the hash of values run before the post begins, and may wait for observers",
     arguments: [true, false])
@@ -71,9 +70,9 @@ struct RemovalWaitTests {
       gate.pass()
       log.record("ends")
     }
-    let wait = onThread { [center] in center.post(.tick) }
+    let wait = onThread(patiently: true) { [center] in center.post(.tick) }
     gate.waitUntilReached()
-    let canceled = onThread { [log] in
+    let canceled = onThread(patiently: true) { [log] in
       token.cancelAndWait()
       log.record("waited")
     }

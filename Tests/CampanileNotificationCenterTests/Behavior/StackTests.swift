@@ -59,8 +59,6 @@
       }
     }
 
-    // Broken by: NotificationCenter.post or NotificationContent.withNotification, if they put the
-    // notification on the stack while observers run.
     @Test(
       "A nested post takes at most 600 bytes, its observer included", arguments: Observed.allCases)
     func bytes(observed: Observed) async {
@@ -114,7 +112,6 @@
       #expect(levels.greatest <= 600, "\(observed)")
     }
 
-    // Broken by: what breaks the test above. At the end of its stack the program stops.
     @Test(
       "A stack holds as many levels as the page says", arguments: [(512, 800), (8_192, 13_000)])
     func levels(kilobytes: Int, count: Int) {

@@ -50,7 +50,6 @@ struct ValueTests {
   private let center = CampanileNotificationCenter.NotificationCenter()
   private let heard = Recorder<Int>()
 
-  // Broken by: NotificationCenter.subject, if it looks at the values for every post.
   @Test(
     "A post hashes its value once and compares it once, however many values are observed",
     arguments: [Notification.Name.tick, nil])
@@ -141,7 +140,6 @@ struct ValueTests {
     }
   }
 
-  // Broken by: ValueSubjects.find, if it compares under the lock.
   @Test(
     "K7 what hashes and compares a value may use the center", .timeLimit(.long))
   func reentrant() {
@@ -158,8 +156,6 @@ struct ValueTests {
     #expect(center.values.count == 0)
   }
 
-  // Broken by: ValueSubjects.makeSubject, if it puts a value in that another thread has put in, or
-  // counts the value after others can find it.
   @Test("K1 threads that observe equal values hear each other's posts", arguments: [1, 2, 8])
   func threads(width: Int) {
     let missed = Recorder<Int>()

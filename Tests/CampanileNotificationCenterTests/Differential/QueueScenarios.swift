@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 extension Scenario {
   private static func makeQueue(_ width: Int = 1) -> OperationQueue {
@@ -44,7 +45,7 @@ extension Scenario {
       center.add(.tick, queue: .main) { _ in
         log.record("\(OperationQueue.current === OperationQueue.main)")
       }
-      onThread {
+      onThread(patiently: true) {
         center.post(.tick)
         log.record("after")
       }()

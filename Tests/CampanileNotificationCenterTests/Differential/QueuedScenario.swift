@@ -20,7 +20,7 @@ struct QueuedScenario: Sendable, CustomTestStringConvertible {
 
   func heard(_ make: @escaping @Sendable (Recorder<String>) -> QueueFace) -> [String] {
     let log = Recorder<String>()
-    onThread {
+    onThread(patiently: true) {
       // A source that is never due: without one a run loop has nothing to run.
       RunLoop.current.add(
         Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }, forMode: .default)

@@ -59,7 +59,6 @@ struct DistributedCenterTests {
     withExtendedLifetime(answering) {}
   }
 
-  // Broken by: DistributedCenter.postNotificationName, if it queues what nobody here observes.
   @Test("A post that nobody observes here waits nowhere") @MainActor
   func unobserved() async throws {
     let center = try await bus.makeCenter()
@@ -208,7 +207,7 @@ struct DistributedCenterTests {
     }
     let wanted = ["name": "LevelChanged"]
     relay.post(raw: try bytes(of: wanted, .xml), to: "notification.LevelChanged")
-    // Broken by: DistributedPost.init, if it does not count the values: it fills the memory.
+    // Without counting its values, decoding this fills the memory.
     for handmade in [ReferringList.ofManyValues, ReferringList.ofItself] {
       relay.post(raw: handmade, to: "notification.LevelChanged")
     }
@@ -247,7 +246,6 @@ struct DistributedCenterTests {
     #expect(try await queued.next())
   }
 
-  // Broken by: DistributedObserver, if each call is an operation.
   @Test("K6 an observer on a queue of many threads is called in order, one call at a time")
   func concurrentQueue() async throws {
     let center = try await bus.makeCenter()

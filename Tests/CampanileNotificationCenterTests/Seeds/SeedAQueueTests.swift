@@ -26,7 +26,6 @@ struct SeedAQueueTests {
     #expect(heard == ["1", "2", "3", "10", "20", "30"])
   }
 
-  // Broken by: WaitingNotifications.next, if it looks no further than for whether an entry is due.
   @Test(
     "A10 ours: a turn ends although an observer enqueues, and others have theirs before the next")
   func a10Turns() {
@@ -46,7 +45,6 @@ struct SeedAQueueTests {
     #expect(heard == ["1", "2", "other", "10", "20", "other"])
   }
 
-  // Broken by: WaitingNotifications.Entry.isDue, if it always says yes; and runTurn, if it does not ask.
   @Test("ours: a turn posts what is for its mode, and is idle whatever waits for another one")
   func modes() {
     let heard = QueuedScenario("", []) { face in
@@ -114,7 +112,6 @@ struct SeedAQueueTests {
     #expect(crowd.allSatisfy { $0.heard.count >= 30 })
   }
 
-  // Broken by: NotificationCenter.removeObserver, if an object that is a value removes nothing.
   @Test("A11 ours: removal by the object and what it observes, where that is a value")
   func a11Values() {
     let (center, target, other) = (Ours(), Target(), Target())
