@@ -81,7 +81,7 @@ public final class MessageCenter: Sendable {
   ///
   /// Use it in an observer that forwards messages, so that it does not receive its own message
   /// again. Only this post skips the registration: a message that an observer posts in response
-  /// reaches everybody.
+  /// reaches all observers.
   ///
   /// - Parameters:
   ///   - message: The message to post.
@@ -102,14 +102,15 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message and waits until every delivery of it has ended.
   ///
-  /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
-  /// canceled, dropped from a full buffer, or discarded with its owner or target. A target that
-  /// several observers share notices a canceled observation, or a dead owner, when it comes to the
-  /// message. So a target that does not run keeps the caller waiting.
+  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
+  /// buffer, or discarded with its owner or target. A delivery to a sequence ends when the message is
+  /// stored. On a target that several observers share, the delivery of a canceled observation or a
+  /// dead owner ends when the target reaches it, so a target that does not run keeps the caller
+  /// waiting.
   ///
-  /// Inside an asynchronous observer this method does not wait for that observer. Nor does it wait
-  /// for another observer that waits for this call in the same way. Neither of them could take
-  /// another message before the call returns.
+  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
+  /// that waits for this call in the same way, because neither could take another message before the
+  /// call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
@@ -177,7 +178,7 @@ public final class MessageCenter: Sendable {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// From then on a post reaches nobody, and queued deliveries are not made. A sequence still
+  /// From then on a post reaches no observer, and queued deliveries are not made. A sequence still
   /// returns the messages that it had stored. A later observation ends at once. Calls that began on
   /// another thread may still be running when this method returns. A second call does nothing.
   ///

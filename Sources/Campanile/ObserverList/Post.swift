@@ -81,7 +81,7 @@
     }
   }
 
-  /// A post that asks a follower that goes on to be told what it missed.
+  /// A post that requests the missed changes for a follower that resumes.
   static var resumption: Post { Post().with { $0.isResumption = true } }
 
   var isResumption: Bool { details?.content.isResumption ?? false }
