@@ -85,7 +85,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @usableFromInline
   package func audience(of key: String) -> KeyedAudience? {
-    // Before the lists are asked: whoever registers after this is not reached through any of them.
+    // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
     let wide = wide.isObserved ? wide : nil
     if let audience = keys.audience(of: key, wide: wide, registry, limit) { return audience }
