@@ -52,31 +52,24 @@ struct FormParameterTests {
     #expect(registrations.allSatisfy { !$0.isActive })
   }
 
-  @Test("K11 K12 Observers at a place", arguments: [false, true])
+  @Test("C2 H1 K11 K12 Observers at a place", arguments: [false, true])
   func atPlace(isByName: Bool) {
     let manual = ManualTarget()
     let place = manual.delivery.ordered
+    let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [
-        center.observe(name, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($0.number)
-        }
-      ]
-      : sources.map { source in
-        source.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) }
-      }
+      ? [center.observe(name, on: place, buffering: .oldest(1), .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place, buffering: .oldest(1), .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($1.number)
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) {
+          hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($1)
-        }
+        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)
@@ -89,27 +82,20 @@ struct FormParameterTests {
   @Test("K11 K12 Observers on the main actor", arguments: [false, true])
   @MainActor func onMain(isByName: Bool) async {
     let place = MainDelivery.main.ordered
+    let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [
-        center.observe(name, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($0.number)
-        }
-      ]
-      : sources.map { source in
-        source.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) }
-      }
+      ? [center.observe(name, on: place, buffering: .oldest(1), .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place, buffering: .oldest(1), .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($1.number)
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) {
+          hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
-          heard.record($1)
-        }
+        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)

@@ -7,7 +7,11 @@ import Testing
 struct NotificationSourceTests {
   private actor Log {
     private(set) var numbers: [Int] = []
-    func append(_ number: Int) { numbers.append(number) }
+
+    func add(_ number: Int, _ heard: Inbox<Int>) {
+      numbers.append(number)
+      heard.record(number)
+    }
   }
 
   /// A source of each kind, in a center of its own.
@@ -80,21 +84,6 @@ struct NotificationSourceTests {
     #expect(values.droppedCount == 1)
   }
 
-  @Test("K12 a sequence keeps the oldest or the newest, as many as it is told", arguments: [1, 3])
-  func buffered(count: Int) async {
-    let source = center.notifications(of: .tick)
-    let sequences = [
-      source.values(buffering: .newest(count)), source.values(buffering: .oldest(count)),
-    ]
-    for number in 1...5 { center.post(.tick, number) }
-    var iterators = sequences.map { $0.makeAsyncIterator() }
-    for index in 0..<count {
-      #expect(await iterators[0].next()?.number == 6 - count + index)
-      #expect(await iterators[1].next()?.number == 1 + index)
-    }
-    #expect(sequences.map(\.droppedCount) == [5 - count, 5 - count])
-  }
-
   @Test(
     "K16 a source keeps its center, and what is observed through it does not",
     .timeLimit(.long), arguments: Kind.allCases)
@@ -165,36 +154,51 @@ struct NotificationSourceTests {
     }
   }
 
-  @Test("Asynchronous observers on the main actor and on an actor are isolated to it")
-  @MainActor func asynchronous() async {
-    let (screen, log, room) = (MainScreen(), Log(), Room())
-    let (shown, owned, logged) = (Inbox<Int>(), Inbox<Int>(), Inbox<Int>())
-    let source = center.notifications(of: .tick)
-    let token = source.observeAsync(on: .main) { notification in
+  @Test("Observers on actors are isolated to them, asynchronous ones too", arguments: Kind.allCases)
+  @MainActor func isolated(kind: Kind) async {
+    let (screen, log, room, bell) = (MainScreen(), Log(), Room(), Bell())
+    let heard = (0..<8).map { _ in Inbox<Int>() }
+    let source = kind.source(center, about: bell)
+    let tokens = [
+      source.observe(on: .main) { number in screen.add(number, heard[0]) },
+      source.observeAsync(on: .main) { number in
+        await Task.yield()
+        screen.add(number, heard[1])
+      },
+      source.observeAsync { heard[2].record($0) },
+    ]
+    source.observe(owner: screen, on: .main) { screen, number in screen.add(number, heard[3]) }
+    source.observeAsync(owner: room, on: .main) { _, number in
       await Task.yield()
-      screen.numbers.append(notification.number)
-      shown.record(notification.number)
+      screen.add(number, heard[4])
     }
-    source.observeAsync(owner: room, on: .main) { room, notification in
+    source.observe(on: log) { log, number in log.add(number, heard[5]) }
+    let registration = source.observeAsync(on: log) { log, number in
       await Task.yield()
-      screen.numbers.append(notification.number * 10)
-      owned.record(notification.number)
+      log.add(number, heard[6])
     }
-    let registration = center.notifications(of: Rung.self).observeAsync(on: log) { log, rung in
-      await Task.yield()
-      log.append(rung.number)
-      logged.record(rung.number)
+    let values = source.values()
+    for number in 1...3 { center.post(Rung(number: number), object: bell) }
+    for await number in values {
+      heard[7].record(number)
+      if number == 3 { break }
     }
-    for number in 1...3 { center.post(.tick, number) }
-    for number in 4...6 { center.post(Rung(number: number)) }
-    #expect(await shown.values(count: 3) == [1, 2, 3])
-    #expect(await owned.values(count: 3) == [1, 2, 3])
-    #expect(await logged.values(count: 3) == [4, 5, 6])
-    #expect(screen.numbers.sorted() == [1, 2, 3, 10, 20, 30])
-    #expect(await log.numbers == [4, 5, 6])
-    await token.cancelAndWait()
+    for heard in heard { #expect(await heard.values(count: 3) == [1, 2, 3]) }
+    #expect(screen.numbers.sorted() == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3])
+    #expect(await log.numbers.sorted() == [1, 1, 2, 2, 3, 3])
+    await tokens[1].cancelAndWait()
     await registration.cancelAndWait()
-    #expect(!token.isActive && !registration.isActive)
-    withExtendedLifetime((room, log)) {}
+    #expect(!tokens[1].isActive && !registration.isActive)
+    withExtendedLifetime((tokens, room, log)) {}
+  }
+}
+
+/// A screen whose state belongs to the main actor.
+@MainActor private final class MainScreen {
+  var numbers: [Int] = []
+
+  func add(_ number: Int, _ heard: Inbox<Int>) {
+    numbers.append(number)
+    heard.record(number)
   }
 }

@@ -20,73 +20,44 @@ private func posted(_ value: Any) -> PostedNotification {
   PostedNotification(Notification(name: .tick, object: value, userInfo: ["value": value]))
 }
 
+/// A type that says nothing about its values, or is made of one, and a value that passes as it.
+private enum Vague: Codable, CaseIterable, Sendable {
+  case existential, anyObject, ofValue, ofObject, inferred, sequence
+  case inDictionary, optional, argument, tuple, argumentOfSequence, result
+
+  func ask() {
+    switch self {
+    case .existential: _ = posted(Drawing())["value", as: (any Titled & Sendable).self]
+    case .anyObject: _ = posted(Drawing())["value", as: (any AnyObject & Sendable).self]
+    case .ofValue:
+      _ = try? posted(Drawing()).value(forKey: "value", as: (any Titled & Sendable).self)
+    case .ofObject: _ = posted(Drawing()).object(as: (any Sendable).self)
+    case .inferred:
+      let inferred: [any Sendable]? = posted([Drawing()])["value"]
+      _ = inferred
+    case .sequence: _ = posted([1])["value", as: (any Sequence<Int> & Sendable).self]
+    case .inDictionary:
+      _ = posted(["key": Drawing()])["value", as: [String: any Titled & Sendable].self]
+    case .optional: _ = posted(Drawing())["value", as: (any Titled & Sendable)?.self]
+    case .argument: _ = posted(Crate<Any>(content: 1))["value", as: Crate<any Sendable>.self]
+    case .tuple: _ = posted((1, Drawing()) as (Int, Any))["value", as: (Int, any Sendable).self]
+    case .argumentOfSequence:
+      _ = posted(1)["value", as: Crate<any Sequence<Int> & Sendable>.self]
+    case .result: _ = posted([1])["value", as: Result<[any Titled & Sendable], any Error>.self]
+    }
+  }
+}
+
 @Suite("What a notification hands out is Sendable")
 struct SendableCastTests {
-  @Test("A type that stands for many is refused, since everything passes as one of it")
-  func refused() async {
+  @Test(
+    "A type that stands for many is refused, since everything passes as it; and what is made of one",
+    arguments: Vague.allCases)
+  private func refused(vague: Vague) async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(Drawing())["value", as: (any Titled & Sendable).self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(Drawing())["value", as: (any AnyObject & Sendable).self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = try? posted(Drawing()).value(forKey: "value", as: (any Titled & Sendable).self)
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(Drawing()).object(as: (any Sendable).self)
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let inferred: [any Sendable]? = posted([Drawing()])["value"]
-        _ = inferred
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted([1])["value", as: (any Sequence<Int> & Sendable).self]
-      },
-      says: "says nothing about whether the value is")
-  }
-
-  @Test("A type that is made of such types is refused too")
-  func refusedInside() async {
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(["key": Drawing()])["value", as: [String: any Titled & Sendable].self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(Drawing())["value", as: (any Titled & Sendable)?.self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(Crate<Any>(content: Drawing()))["value", as: Crate<any Sendable>.self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted((1, Drawing()) as (Int, Any))["value", as: (Int, any Sendable).self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted(1)["value", as: Crate<any Sequence<Int> & Sendable>.self]
-      },
-      says: "says nothing about whether the value is")
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = posted([1])["value", as: Result<[any Titled & Sendable], any Error>.self]
+        [vague = vague as Vague] in
+        vague.ask()
       },
       says: "says nothing about whether the value is")
   }

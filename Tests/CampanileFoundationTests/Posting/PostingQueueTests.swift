@@ -19,6 +19,13 @@ struct PostingQueueTests {
     ]
   }
 
+  /// A notification with a number.
+  private func note(
+    _ name: Notification.Name, _ number: Int = 1, _ object: (any Sendable)? = nil
+  ) -> sending Notification {
+    Notification(name: name, object: object, userInfo: ["number": number])
+  }
+
   /// Runs one turn of the place, and says what was heard in it.
   private func turn() -> [String] {
     let before = heard.count
@@ -92,18 +99,11 @@ struct PostingQueueTests {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
     let bell = Bell()
     for number in 0..<3 {
-      queue.enqueue(
-        Notification(name: .tick, userInfo: ["number": number]), to: notifications, .asap)
-      queue.enqueue(
-        Notification(name: .tick, object: bell, userInfo: ["number": number * 10]),
-        to: notifications, .asap)
-      queue.enqueue(
-        Notification(name: .tock, userInfo: ["number": number]), to: notifications, .asap,
-        coalescing: .none)
+      queue.enqueue(note(.tick, number), to: notifications, .asap)
+      queue.enqueue(note(.tick, number * 10, bell), to: notifications, .asap)
+      queue.enqueue(note(.tock, number), to: notifications, .asap, coalescing: .none)
       queue.enqueue(Rung(number: number), object: bell, to: notifications, .asap, coalescing: .type)
-      queue.enqueue(
-        Notification(name: .tick, userInfo: ["number": number]), to: NotificationCenter(), .asap,
-        coalescing: .type)
+      queue.enqueue(note(.tick, number), to: NotificationCenter(), .asap, coalescing: .type)
     }
     #expect(turn() == ["Tock 0", "Tock 1", "Tick 2", "Tick 20", "Tock 2", "Rung 2"])
     withExtendedLifetime(tokens) {}
@@ -113,15 +113,11 @@ struct PostingQueueTests {
   func values() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
     for object in [nil, "A", "B", nil] {
-      queue.enqueue(
-        Notification(name: .init("Rung"), object: object, userInfo: ["number": 1]),
-        to: notifications, .asap)
+      queue.enqueue(note(.tick, 1, object), to: notifications, .asap)
     }
     // The last takes the place of the first, which is about nothing either.
     #expect(queue.count == 3)
-    queue.enqueue(
-      Notification(name: .init("Rung"), object: 1, userInfo: ["number": 1]), to: notifications,
-      .asap)
+    queue.enqueue(note(.tick, 1, 1), to: notifications, .asap)
     #expect(queue.count == 4)
     #expect(turn().count == 4)
     withExtendedLifetime(tokens) {}
@@ -132,56 +128,41 @@ struct PostingQueueTests {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
     queue.enqueue(Rung(number: 1), to: center, .asap)
     queue.enqueue(Rung(number: 2), to: notifications, .whenIdle)
-    queue.enqueue(Notification(name: .tick, userInfo: ["number": 3]), to: notifications, .asap)
+    queue.enqueue(note(.tick, 3), to: notifications, .asap)
     queue.enqueue(Rung(number: 4), to: center, .now)
     queue.enqueue(Rung(number: 5), to: notifications, .now)
-    queue.enqueue(Notification(name: .tick, userInfo: ["number": 6]), to: notifications, .now)
+    queue.enqueue(note(.tick, 6), to: notifications, .now)
     #expect(queue.count == 0 && turn() == [])
     #expect(heard.values == ["4", "Rung 5", "Tick 6"])
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("I what waits can be taken back")
+  @Test("I what waits is taken back, of any object or of one, and what is of others stays")
   func dequeue() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
-    let bell = Bell()
-    queue.enqueue(Rung(number: 1), to: center, .asap, coalescing: .none)
-    queue.enqueue(Rung(number: 2), about: bell, to: center, .asap, coalescing: .none)
-    queue.enqueue(Notification(name: .tick), to: notifications, .asap, coalescing: .none)
-    queue.enqueue(
-      Notification(name: .tock, object: bell), to: notifications, .whenIdle, coalescing: .none)
+    let (bell, other) = (Bell(), Bell())
+    for (index, object) in [bell, other].enumerated() {
+      queue.enqueue(Rung(number: index + 1), about: object, to: center, .asap, coalescing: .none)
+    }
+    queue.enqueue(Rung(number: 3), to: center, .asap, coalescing: .none)
+    for object in [bell, other, nil] {
+      for (name, style) in [(Notification.Name.tick, PostingQueue.Style.asap), (.tock, .whenIdle)] {
+        queue.enqueue(note(name, 1, object), to: notifications, style, coalescing: .none)
+      }
+    }
     queue.dequeue(Rung.self, about: bell, from: center)
+    #expect(queue.count == 8)
     queue.dequeue(.tock, object: bell, from: notifications)
-    #expect(queue.count == 2)
-    queue.enqueue(
-      Notification(name: .tick, object: bell), to: notifications, .asap, coalescing: .none)
+    #expect(queue.count == 7)
     // Without an object, whatever they are about.
     queue.dequeue(.tick, from: notifications)
     queue.dequeue(Rung.self, from: MessageCenter())
-    #expect(turn() == ["1"])
-    queue.enqueue(Rung(number: 3), to: center, .asap, coalescing: .none)
-    queue.dequeue(Rung.self, from: center)
-    #expect(turn() == [])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("I what waits about one object is taken back, and what is about others stays")
-  func dequeueAboutOne() {
-    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
-    let (bell, other) = (Bell(), Bell())
-    queue.enqueue(Rung(number: 1), about: bell, to: center, .asap, coalescing: .none)
-    queue.enqueue(Rung(number: 2), about: other, to: center, .asap, coalescing: .none)
-    for object in [bell, other] {
-      queue.enqueue(
-        Notification(name: .tick, object: object), to: notifications, .asap, coalescing: .none)
-    }
-    queue.enqueue(Notification(name: .tick), to: notifications, .asap, coalescing: .none)
-    queue.dequeue(Rung.self, about: bell, from: center)
+    queue.dequeue(.tock, from: NotificationCenter())
     #expect(queue.count == 4)
-    queue.dequeue(.tick, object: bell, from: notifications)
-    #expect(queue.count == 3)
-    #expect(turn().first == "2")
-    #expect(heard.count == 3)
+    #expect(turn() == ["2", "3"])
+    queue.enqueue(Rung(number: 4), to: center, .asap, coalescing: .none)
+    queue.dequeue(Rung.self, from: center)
+    #expect(turn() + turn() == ["Tock 1", "Tock 1"])
     withExtendedLifetime(tokens) {}
   }
 
@@ -198,11 +179,7 @@ struct PostingQueueTests {
     dispatch.flush()
     #expect(queue.count == 0)
     withExtendedLifetime(tokens) {}
-    #expect(heard.count == width * 200)
-    for thread in 0..<width {
-      let numbers = heard.values.compactMap { Int($0) }.filter { $0 / 1_000 == thread }
-      #expect(numbers == (0..<200).map { thread * 1_000 + $0 })
-    }
+    expectOrder(of: heard.values.compactMap { Int($0) }, from: width, each: 200)
   }
 
   @Test("I on a thread, idle comes after everything that is to be posted soon")
@@ -219,8 +196,7 @@ struct PostingQueueTests {
     // Behind the turn for what is to be posted soon, and behind the one that is asked for at its end.
     for _ in 0..<2 { worker.run {} }
     #expect(queue.count == 0)
-    worker.stop()
-    worker.waitForEnd()
+    worker.end()
     withExtendedLifetime(tokens) {}
     #expect(heard.values == ["1", "2", "3"])
   }

@@ -19,47 +19,6 @@ private struct CountedLabel: Hashable {
 struct WaitingLineTests {
   private var line = WaitingLine<String, Int>()
 
-  @Test("What is taken out in front leaves the others in order")
-  mutating func order() {
-    for number in 0..<6 { line.append(number, labels: []) }
-    #expect(line.popFirst(upTo: .max) == 0)
-    #expect(line.popFirst(upTo: .max) == 1)
-    line.append(6, id: 20, labels: [])
-    line.append(7, labels: [])
-    #expect(line.newestID == 21)
-    #expect(Array(line.elements) == [2, 3, 4, 5, 6, 7])
-    #expect(line.removeAll() == [2, 3, 4, 5, 6, 7])
-    #expect(line.popFirst(upTo: .max) == nil)
-    #expect(line.firstID == nil && line.newestID == nil)
-  }
-
-  @Test("Nothing is taken out that is newer than what was asked for")
-  mutating func limit() throws {
-    line.append(1, labels: [])
-    let last = try #require(line.newestID)
-    line.append(2, labels: [])
-    #expect(line.popFirst(upTo: last - 1) == nil)
-    #expect(line.popFirst(upTo: last) == 1)
-    #expect(line.popFirst(upTo: last) == nil)
-    #expect(line.count == 1)
-  }
-
-  @Test("What has a label is taken out, oldest first, and has no other label then")
-  mutating func labels() {
-    line.append(1, labels: ["a", "b"])
-    line.append(2, labels: ["b"])
-    line.append(3, labels: ["a", "b", "c"])
-    line.append(4, labels: ["b"])
-    #expect(line.elements(labeled: "a").map(\.element) == [1, 3])
-    #expect(line.removeAll(labeled: "a") == [1, 3])
-    #expect(line.removeAll(labeled: "c") == [])
-    #expect(line.removeAll(labeled: "b") == [2, 4])
-    #expect(line.isEmpty)
-    line.append(5, labels: ["b"])
-    #expect(line.popFirst(upTo: .max) == 5)
-    #expect(line.removeAll(labeled: "b") == [])
-  }
-
   @Test("K16 to coalesce costs the same however many others wait", arguments: [1_000, 10_000])
   func comparisons(count: Int) {
     let compared = Recorder<Int>()
@@ -93,23 +52,36 @@ struct WaitingLineTests {
   @Test("A line does what an array does", arguments: [1, 2, 3])
   mutating func random(seed: UInt64) {
     var generator = Seeded(state: seed)
-    var model: [(number: Int, labels: [String])] = []
+    var model: [(id: UInt64, number: Int, labels: [String])] = []
+    var lastID: UInt64 = 0
     for number in 0..<4_000 {
       let label = "\(generator.next() % 9)"
-      switch generator.next() % 8 {
-      case 0...4:
+      let labeled = model.filter { $0.labels.contains(label) }
+      switch generator.next() % 16 {
+      case 0...8:
         let labels = Array(Set([label, "\(generator.next() % 9)"]))
-        line.append(number, labels: labels)
-        model.append((number, labels))
-      case 5:
-        let expected = model.filter { $0.labels.contains(label) }.map(\.number)
+        // Identifiers ascend, in steps that whoever appends may choose.
+        let isChosen = number.isMultiple(of: 7)
+        lastID += isChosen ? 5 : 1
+        line.append(number, id: isChosen ? lastID : nil, labels: labels)
+        model.append((lastID, number, labels))
+      case 9:
+        #expect(line.elements(labeled: label).map(\.id) == labeled.map(\.id))
+        #expect(line.removeAll(labeled: label) == labeled.map(\.number))
         model.removeAll { $0.labels.contains(label) }
-        #expect(line.removeAll(labeled: label) == expected)
+      case 10:
+        // Nothing is taken out that is newer than what is asked for.
+        let limit = model.first.map { $0.id - 1 } ?? .max
+        #expect(line.popFirst(upTo: limit) == nil)
+      case 11 where number.isMultiple(of: 50):
+        #expect(line.removeAll() == model.map(\.number))
+        model = []
       default:
-        #expect(line.popFirst(upTo: .max) == model.first?.number)
+        #expect(line.popFirst(upTo: model.first?.id ?? .max) == model.first?.number)
         if !model.isEmpty { model.removeFirst() }
       }
-      #expect(line.count == model.count)
+      #expect(line.count == model.count && line.isEmpty == model.isEmpty)
+      #expect(line.firstID == model.first?.id && line.newestID == model.last?.id)
     }
     #expect(Array(line.elements) == model.map(\.number))
   }

@@ -96,6 +96,12 @@ final class Worker: Sendable {
 
   /// Waits until the thread has ended.
   func waitForEnd() { ended.waitPatiently() }
+
+  /// Ends the thread, and waits until it has ended.
+  func end() {
+    stop()
+    waitForEnd()
+  }
 }
 
 /// A thread that is named elsewhere.
@@ -120,6 +126,20 @@ func stopCurrentRunLoop() {
   #else
     RunLoop.current._stop()
   #endif
+}
+
+/// Expects the numbers that each of so many threads has posted, from 0, to be in order and complete.
+///
+/// A thread has added its own number, a thousandfold.
+func expectOrder(
+  of values: [Int], from width: Int, each count: Int,
+  at location: SourceLocation = #_sourceLocation
+) {
+  #expect(values.count == width * count, sourceLocation: location)
+  for thread in 0..<width {
+    let own = values.filter { $0 / 1_000 == thread }
+    #expect(own == (0..<count).map { thread * 1_000 + $0 }, sourceLocation: location)
+  }
 }
 
 extension Locked {

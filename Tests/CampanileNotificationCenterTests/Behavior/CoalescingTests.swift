@@ -1,9 +1,6 @@
-import CampanileNotificationCenter
+import Campanile
 import Foundation
 import Testing
-
-import class CampanileNotificationCenter.NotificationCenter
-import class CampanileNotificationCenter.NotificationQueue
 
 /// A value that counts how often it is compared.
 private struct CountedValue: Hashable, Sendable {
@@ -26,62 +23,42 @@ private final class Ending: Sendable {
 
 @Suite("A notification queue that takes back what waits")
 struct CoalescingTests {
-  private let heard = Recorder<String>()
-
-  /// Runs `body` with a queue, and then the run loop until the queue has posted what waits.
-  private func withQueue(_ body: @escaping @Sendable (NotificationQueue) -> Void) {
-    let center = NotificationCenter()
-    let token = center.addObserver(forName: nil, object: nil, queue: nil) { [heard] in
-      heard.record("\($0.name.rawValue) \($0.object == nil ? "about nothing" : "about something")")
-    }
-    onThread {
-      body(NotificationQueue(notificationCenter: center))
-      let hasEnded = Recorder<Int>()
-      NotificationQueue(notificationCenter: center).enqueue(
-        Notification(name: .tock), postingStyle: .whenIdle)
-      let last = center.addObserver(forName: .tock, object: nil, queue: nil) { _ in
-        hasEnded.record(1)
+  /// What a queue of ours posts in the turns after `run`.
+  private func posted(_ run: @escaping @Sendable (QueueFace) -> Void) -> [String] {
+    QueuedScenario.ours { face in
+      face.center.add(nil) { [log = face.log] in
+        log.record("\($0.number)\($0.object == nil ? "" : " about something")")
       }
-      while hasEnded.count == 0 { _ = RunLoop.current.run(mode: .default, before: Date()) }
-      center.removeObserver(last)
-    }()
-    center.removeObserver(token)
+      run(face)
+      for _ in 0..<2 { face.turn() }
+    }
   }
 
   @Test("Notifications for different modes are posted in the order in which they were enqueued")
   func order() {
-    withQueue { queue in
+    let heard = posted { face in
       for number in 0..<12 {
-        let modes = [RunLoop.Mode.default, RunLoop.Mode("mode \(number % 3)")]
-        queue.enqueue(
-          Notification(name: .init("\(number)")), postingStyle: number % 4 == 3 ? .whenIdle : .asap,
-          coalesceMask: [], forModes: modes)
+        face.enqueue(
+          number, number % 4 == 3 ? .whenIdle : .asap, of: .init("\(number)"),
+          modes: [.default, RunLoop.Mode("mode \(number % 3)")])
       }
-      queue.enqueue(
-        Notification(name: .init("4")), postingStyle: .asap, coalesceMask: .onName, forModes: nil)
+      face.enqueue(4, .asap, .onName, of: .init("4"))
     }
-    let order = [0, 1, 2, 5, 6, 8, 9, 10, 4, 3, 7, 11]
-    #expect(heard.values.dropLast() == order.map { "\($0) about nothing" }[...])
+    #expect(heard == [0, 1, 2, 5, 6, 8, 9, 10, 4, 3, 7, 11].map { "\($0)" })
   }
 
   @Test("K16 values are compared with those of the same hash alone", arguments: [1_000, 4_000])
   func values(count: Int) {
     let compared = Recorder<Int>()
-    withQueue { queue in
-      for _ in 0..<2 {
-        for number in 0..<count {
-          let value = CountedValue(number: number, compared: compared)
-          queue.enqueue(
-            Notification(name: .tick, object: value), postingStyle: .asap,
-            coalesceMask: [.onName, .onSender], forModes: nil)
-          queue.enqueue(
-            Notification(name: .tick, object: value), postingStyle: .asap, coalesceMask: .onSender,
-            forModes: nil)
-        }
+    let heard = posted { face in
+      for number in (0..<2).flatMap({ _ in 0..<count }) {
+        let value = CountedValue(number: number, compared: compared)
+        face.enqueue(number, .asap, [.onName, .onSender], about: value)
+        face.enqueue(number, .asap, .onSender, about: value)
       }
     }
     // Of each value one waits at the end, which was compared three times.
-    #expect(heard.values.count { $0 == "Tick about something" } == count)
+    #expect(heard == (0..<count).map { "\($0) about something" })
     #expect(compared.count <= count * 3)
   }
 
@@ -91,29 +68,27 @@ struct CoalescingTests {
       let number: Int
       func hash(into hasher: inout Hasher) {}
     }
-    withQueue { queue in
-      for number in [1, 2, 1] {
-        queue.enqueue(
-          Notification(name: .tick, object: Odd(number: number)), postingStyle: .asap,
-          coalesceMask: .onSender, forModes: nil)
-      }
+    let heard = posted { face in
+      for number in [1, 2, 1] { face.enqueue(number, .asap, .onSender, about: Odd(number: number)) }
     }
-    #expect(heard.values.count { $0 == "Tick about something" } == 2)
+    #expect(heard == ["2 about something", "1 about something"])
   }
 
   @Test("An object in its deinit is not kept: what waits is posted about nothing, each by itself")
   func deinitializing() {
-    withQueue { queue in
+    let heard = posted { face in
+      let queue = Kept<QueueFace>(face.makeQueue())
       for _ in 0..<2 {
-        // What is not Sendable is touched on this thread alone.
-        nonisolated(unsafe) let queue = queue
         _ = Ending { ending in
-          for _ in 0..<2 {
-            unsafe queue.enqueue(Notification(name: .tick, object: ending), postingStyle: .asap)
+          for number in 0..<2 {
+            queue.withValue {
+              $0?.enqueue(number, .asap, [.onName, .onSender], about: ending)
+            }
           }
         }
       }
+      queue.set(nil)
     }
-    #expect(heard.values.count { $0 == "Tick about nothing" } == 4)
+    #expect(heard == ["0", "1", "0", "1"])
   }
 }

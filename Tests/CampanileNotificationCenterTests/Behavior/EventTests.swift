@@ -33,20 +33,4 @@ struct EventTests {
     center.removeObserver(token)
     withExtendedLifetime(other) {}
   }
-
-  @Test("K15 of Foundation's center, what is observed through Campanile is reported")
-  func foundation() throws {
-    let center = Foundation.NotificationCenter()
-    let name = Notification.Name("TrackChanged")
-    let token = center.notifications(of: name).observe { _ in }
-    let events = Recorder(observing: center.events)
-    center.post(name: name, object: nil)
-    center.post(name: Notification.Name("Other"), object: nil)
-    #expect(events.values.map(\.kind) == [.posted, .called, .returned, .postReturned])
-    #expect(events.values.first?.name == "TrackChanged")
-    let all = center.observe(nil) { _ in }
-    center.post(name: name, object: nil)
-    #expect(events.values.dropFirst(5).map(\.kind).filter { $0 == .posted }.count == 2)
-    withExtendedLifetime((token, all)) {}
-  }
 }

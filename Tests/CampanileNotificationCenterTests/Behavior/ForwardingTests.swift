@@ -127,21 +127,6 @@ struct ForwardingTests {
     #expect(atC.values == [4])
   }
 
-  private struct Same: Hashable {
-    var number: Int
-    func hash(into hasher: inout Hasher) {}
-  }
-
-  @Test("A token is not removed by another value of the same hash")
-  func equalHashes() {
-    let token = ours.addObserver(forName: .tick, object: Same(number: 1), queue: nil) { [heard] _ in
-      heard.record("1")
-    }
-    ours.removeObserver(token, name: .tick, object: Same(number: 2))
-    ours.post(name: .tick, object: Same(number: 1))
-    #expect(heard.values == ["1"])
-  }
-
   @Test("What is posted anew with the user info that it came with does not come back")
   func postedAnew() {
     let further = Foundation.NotificationCenter()

@@ -36,8 +36,7 @@
     func queueToQueue() async {
       await #expect(processExitsWith: .success) {
         let center = CampanileNotificationCenter.NotificationCenter()
-        let (one, other) = (OperationQueue(), OperationQueue())
-        (one.maxConcurrentOperationCount, other.maxConcurrentOperationCount) = (1, 1)
+        let (one, other) = (SerialOperationQueue(), SerialOperationQueue())
         let token = center.addObserver(forName: .tick, object: nil, queue: other) { _ in }
         func rounds(_ count: Int) {
           one.addOperation { for _ in 0..<count { center.post(name: .tick, object: nil) } }
@@ -60,9 +59,10 @@
         func rounds(_ count: Int) { for _ in 0..<count { _ = DistributedCenter(relay) } }
         rounds(1_000)
         let before = liveBytes
-        rounds(4_000)
+        rounds(20_000)
         #expect(before > 0)
-        #expect(liveBytes - before < 64 * 1_024, "\(liveBytes - before)")
+        // Thirteen bytes a round: a thread of the relay may keep a buffer of its own.
+        #expect(liveBytes - before < 256 * 1_024, "\(liveBytes - before)")
         withExtendedLifetime((relay, lasting)) {}
       }
     }

@@ -4,47 +4,40 @@ import CampanileNotificationCenter
 import Foundation
 import Testing
 
-@Suite("Observers with an operation queue")
+@Suite("Observers with an operation queue", .onOtherThreads)
 struct QueuedCallTests {
   private let center = CampanileNotificationCenter.NotificationCenter()
   private let heard = Recorder<Int>()
 
-  private func makeQueue() -> OperationQueue {
-    SerialOperationQueue()
-  }
+  private func makeQueue() -> OperationQueue { SerialOperationQueue() }
 
-  @Test("A7 the poster goes on if the queue cancels its operations, and the block is not called")
-  func canceled() {
-    let (queue, gate) = (WatchedQueue(), Gate())
-    _ = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
-      heard.record(1)
-    }
-    queue.addOperation { gate.pass() }
-    gate.waitUntilReached()
-    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
-    for _ in 0..<2 { queue.added.waitPatiently() }
-    queue.cancelAllOperations()
-    gate.open()
-    wait()
-    #expect(heard.values.isEmpty)
+  /// Why a block is not called that waits for its queue.
+  enum Interruption: CaseIterable, Sendable {
+    case canceled, canceledWhileSuspended, removed
   }
 
   @Test(
-    "A7 the poster goes on if the queue is suspended and cancels its operations",
-    .timeLimit(.long))
-  func canceledWhileSuspended() {
-    let queue = WatchedQueue()
-    _ = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
-      heard.record(1)
+    "A7 K3 the poster goes on, and its block is not called, if it is canceled or removed meanwhile",
+    .timeLimit(.long), arguments: Interruption.allCases)
+  func interrupted(interruption: Interruption) {
+    let (queue, gate) = (WatchedQueue(), Gate())
+    let token = center.add(.tick, queue: queue) { [heard] _ in heard.record(1) }
+    queue.isSuspended = interruption == .canceledWhileSuspended
+    queue.addOperation { gate.pass() }
+    if !queue.isSuspended { gate.waitUntilReached() }
+    let wait = onThread(patiently: true) { [center] in center.post(.tick) }
+    for _ in 0..<2 { queue.added.waitPatiently() }
+    if interruption == .removed {
+      center.removeObserver(token)
+    } else {
+      queue.cancelAllOperations()
     }
-    queue.isSuspended = true
-    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
-    queue.added.waitPatiently()
-    queue.cancelAllOperations()
+    if !queue.isSuspended { gate.open() }
     wait()
     #expect(heard.values.isEmpty)
     // Foundation on Linux never releases a suspended queue with operations.
     queue.isSuspended = false
+    gate.open()
     queue.waitUntilAllOperationsAreFinished()
   }
 
@@ -97,54 +90,6 @@ struct QueuedCallTests {
     withExtendedLifetime(token) { center.removeObserver(block) }
   }
 
-  @Test("K3 an observer that is removed while its block waits for the queue is not called")
-  func removedMeanwhile() {
-    let (queue, gate) = (WatchedQueue(), Gate())
-    let token = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
-      heard.record(1)
-    }
-    queue.addOperation { gate.pass() }
-    gate.waitUntilReached()
-    let wait = onThread(patiently: true) { [center] in center.post(name: .tick, object: nil) }
-    for _ in 0..<2 { queue.added.waitPatiently() }
-    center.removeObserver(token)
-    gate.open()
-    wait()
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("A7 many threads post to each other's queues, and every block is called once")
-  func crossing() {
-    let queues = (0..<4).map { _ in makeQueue() }
-    for (index, queue) in queues.enumerated() {
-      _ = center.addObserver(
-        forName: Notification.Name("\(index)"), object: nil, queue: queue
-      ) { [heard] in
-        #expect(OperationQueue.current === queue)
-        heard.record($0.number)
-      }
-    }
-    // Operations of every queue post to every other queue, and wait for it.
-    for (index, queue) in queues.enumerated() {
-      for round in 0..<8 {
-        queue.addOperation { [center] in
-          for other in queues.indices where other != index {
-            center.post(
-              name: Notification.Name("\(other)"), object: nil,
-              userInfo: ["number": index * 1_000 + round])
-          }
-        }
-      }
-    }
-    for queue in queues { queue.waitUntilAllOperationsAreFinished() }
-    #expect(heard.count == 4 * 8 * 3)
-    for index in queues.indices {
-      for round in 0..<8 {
-        #expect(heard.values.filter { $0 == index * 1_000 + round }.count == 3)
-      }
-    }
-  }
-
   @Test("A7 the queue is kept by its observer, and released with it")
   func kept() {
     weak var lost: OperationQueue?
@@ -161,33 +106,22 @@ struct QueuedCallTests {
     #expect(lost == nil)
   }
 
-  @Test("K16 what blocks captured and notifications carried is released", arguments: [1, 2, 8])
-  func released(width: Int) {
-    let live = LiveCount()
-    let queue = OperationQueue()
-    onThreads(width) { [center] _ in
-      for number in 0..<50 {
-        let tracked = Tracked(live)
-        let token = center.addObserver(forName: .tick, object: nil, queue: queue) { [tracked] _ in
-          tracked.touch()
-        }
-        center.post(name: .tick, object: Tracked(live), userInfo: ["number": number])
-        center.removeObserver(token)
-      }
-    }
-    center.post(name: .tick, object: nil)
-    #expect(live.current == 0)
-  }
-
   @Test(
-    "A7 K16 the queue holds nothing of the call any more when the post returns", arguments: [1, 8])
-  func releasedBeforeReturn(width: Int) {
+    "A7 K16 the queue holds nothing of the call when the post returns, nor of a removed block",
+    arguments: [1, 2, 8])
+  func released(width: Int) {
     onThreads(width) { _ in
       let (center, queue) = (CampanileNotificationCenter.NotificationCenter(), OperationQueue())
       let (live, kept) = (LiveCount(), Recorder<Int>())
-      _ = center.addObserver(forName: .tick, object: nil, queue: queue) { _ in }
-      for _ in 0..<1_000 {
-        center.post(name: .tick, object: Tracked(live))
+      for _ in 0..<500 {
+        let token = center.add(.tick, queue: queue) { [tracked = Tracked(live)] _ in
+          tracked.touch()
+        }
+        for _ in 0..<2 {
+          center.post(.tick, Tracked(live))
+          kept.record(live.current - 1)
+        }
+        center.removeObserver(token)
         kept.record(live.current)
       }
       #expect(kept.values.allSatisfy { $0 == 0 })
@@ -206,26 +140,5 @@ struct QueuedCallTests {
     }
     queue.waitUntilAllOperationsAreFinished()
     #expect(heard.values == [1, 1])
-  }
-
-  @Test("A7 posts to a queue from its own operations, from another queue and from a thread")
-  func fromEverywhere() {
-    let (one, two) = (makeQueue(), makeQueue())
-    _ = center.addObserver(forName: .tick, object: nil, queue: one) { [heard] in
-      #expect(OperationQueue.current === one)
-      heard.record($0.number)
-    }
-    let post = { @Sendable [center] number in
-      center.post(name: .tick, object: nil, userInfo: ["number": number])
-    }
-    for queue in [one, two] {
-      queue.addOperation {
-        post(1)
-        post(2)
-      }
-      queue.waitUntilAllOperationsAreFinished()
-    }
-    onThread { post(3) }()
-    #expect(heard.values == [1, 2, 1, 2, 3])
   }
 }

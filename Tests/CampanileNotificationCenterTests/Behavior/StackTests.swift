@@ -125,7 +125,7 @@
       }
       thread.stackSize = kilobytes * 1_024
       thread.start()
-      done.wait()
+      done.waitPatiently()
       #expect(levels.count == count)
     }
   }

@@ -2,189 +2,117 @@ import Foundation
 import TestSupport
 
 extension Scenario {
+  private static let names: [(String, Notification.Name?)] = [
+    ("Tick", .tick), ("Tock", .tock), ("any", nil),
+  ]
+  private static let objects = ["bell", "other bell", "object", "other object", "5", "none"]
+
+  /// What an observer of each name and object hears of posts of each name, about each object.
+  private static let heardOfEach: [String] = {
+    var heard: [String] = []
+    for (name, _) in names {
+      for object in objects {
+        for posted in ["Tick", "Tock"] where name == "any" || name == posted {
+          for about in objects where object == "none" || object == about {
+            heard.append("\(name) of \(object): \(posted) of \(about)")
+          }
+        }
+      }
+    }
+    return heard
+  }()
+
   /// Who hears what.
   static let deliveries: [Scenario] = [
-    Scenario("a name is heard", ["Tick"]) { make, log in
-      let center = make()
-      center.add(.tick) { log.record($0.name.rawValue) }
-      center.post(.tick)
+    Scenario("who names no name or no object hears of all, and others of theirs", heardOfEach) {
+      desk in
+      let values: [Any?] = [desk.bell, Bell(), NSObject(), NSObject(), 5, nil]
+      for (name, observed) in names {
+        for (object, subject) in zip(objects, values) {
+          let token = desk.center.add(observed, subject) { [log = desk.log] in
+            let about = $0.userInfo?["about"] ?? "nothing"
+            log.record("\(name) of \(object): \($0.name.rawValue) of \(about)")
+          }
+          for posted in [Notification.Name.tick, .tock] {
+            for (about, value) in zip(objects, values) {
+              desk.center.post(name: posted, object: value, userInfo: ["about": about])
+            }
+          }
+          desk.center.removeObserver(token)
+        }
+      }
     },
-    Scenario("another name is not heard", []) { make, log in
-      let center = make()
-      center.add(.tick) { log.record($0.name.rawValue) }
-      center.post(.tock)
+    Scenario("a string is an object", (0..<40).map { "\($0)" }) { desk in
+      for index in 0..<40 { desk.hear(.tick, "bell \(index)", as: "\(index)") }
+      for index in 0..<40 { desk.post(.tick, "bell \(index)") }
     },
-    Scenario("no name is every name", ["Tick", "Tock"]) { make, log in
-      let center = make()
-      center.add(nil) { log.record($0.name.rawValue) }
-      center.post(.tick)
-      center.post(.tock)
-    },
-    Scenario("an object is heard", ["Tick"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tick, bell) { log.record($0.name.rawValue) }
-      center.post(.tick, bell)
-    },
-    Scenario("another object is not heard", []) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tick, bell) { log.record($0.name.rawValue) }
-      center.post(.tick, Bell())
-      withExtendedLifetime(bell) {}
-    },
-    Scenario("no object is not the object", []) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tick, bell) { log.record($0.name.rawValue) }
-      center.post(.tick)
-      withExtendedLifetime(bell) {}
-    },
-    Scenario("without an object every object is heard", ["1", "2"]) { make, log in
-      let center = make()
-      center.add(.tick) { _ in log.record("\(log.count + 1)") }
-      center.post(.tick, Bell())
-      center.post(.tick)
-    },
-    Scenario("an object is heard under every name", ["Tick", "Tock"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(nil, bell) { log.record($0.name.rawValue) }
-      center.post(.tick, bell)
-      center.post(.tock, bell)
-      center.post(.tock, Bell())
-      center.post(.tock)
-      withExtendedLifetime(bell) {}
-    },
-    Scenario("neither name nor object is everything", ["Tick", "Tock", "Tick"]) { make, log in
-      let center = make()
-      center.add(nil) { log.record($0.name.rawValue) }
-      center.post(.tick, Bell())
-      center.post(.tock)
-      center.post(.tick)
-    },
-    Scenario("an equal object that is another one is not heard", []) { make, log in
-      let center = make()
-      let (one, other) = (NSObject(), NSObject())
-      center.add(.tick, one) { _ in log.record("heard") }
-      center.post(.tick, other)
-      withExtendedLifetime(one) {}
-    },
-    Scenario("an NSObject is heard", ["heard"]) { make, log in
-      let (center, object) = (make(), NSObject())
-      center.add(.tick, object) { _ in log.record("heard") }
-      center.post(.tick, object)
-    },
-    Scenario("a small number is an object", ["5"]) { make, log in
-      let center = make()
-      center.add(.tick, 5) { _ in log.record("5") }
-      center.add(.tick, 6) { _ in log.record("6") }
-      center.post(.tick, 5)
-    },
-    Scenario("a string is an object", (0..<40).map { "\($0)" }) { make, log in
-      let center = make()
-      for index in 0..<40 { center.add(.tick, "bell \(index)") { _ in log.record("\(index)") } }
-      for index in 0..<40 { center.post(.tick, "bell \(index)") }
-    },
-    Scenario("a value that cannot be compared is no object", []) { make, log in
+    Scenario("a value that cannot be compared is no object", []) { desk in
       struct Plain { var number = 1 }
-      let center = make()
-      for _ in 0..<200 { center.add(.tick, Plain()) { _ in log.record("heard") } }
-      for _ in 0..<2_000 where log.count == 0 { center.post(.tick, Plain()) }
+      for _ in 0..<200 { desk.hear(.tick, Plain()) }
+      for _ in 0..<2_000 where desk.log.count == 0 { desk.post(.tick, Plain()) }
     },
-    Scenario("a value is heard without an object", ["5", "bell"]) { make, log in
-      let center = make()
-      center.add(.tick) { log.record("\($0.object ?? "none")") }
-      center.post(.tick, 5)
-      center.post(.tick, "bell")
+    Scenario("a value is heard without an object", ["5", "bell"]) { desk in
+      desk.center.add(.tick) { [log = desk.log] in log.record("\($0.object ?? "none")") }
+      desk.post(.tick, 5)
+      desk.post(.tick, "bell")
     },
-    Scenario("user info goes through", ["7"]) { make, log in
-      let center = make()
-      center.add(.tick) { log.record("\($0.number)") }
-      center.post(name: .tick, object: nil, userInfo: ["number": 7])
+    Scenario("a notification is posted as its parts are", ["7 true", "7 true", "none false"]) {
+      desk in
+      desk.center.add(.tick) { [log = desk.log, bell = desk.bell] in
+        log.record("\($0.userInfo?["number"] ?? "none") \($0.object as? Bell === bell)")
+      }
+      desk.center.post(name: .tick, object: desk.bell, userInfo: ["number": 7])
+      desk.center.post(Notification(name: .tick, object: desk.bell, userInfo: ["number": 7]))
+      desk.post()
     },
-    Scenario("no user info is none", ["true"]) { make, log in
-      let center = make()
-      center.add(.tick) { log.record("\($0.userInfo == nil)") }
-      center.post(.tick)
+    Scenario("a block that is added twice is called twice", ["heard", "heard"]) { desk in
+      let block: @Sendable (Notification) -> Void = { [log = desk.log] _ in log.record("heard") }
+      for _ in 0..<2 { desk.center.add(.tick, nil, block) }
+      desk.post()
     },
-    Scenario("the object goes through", ["true"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tick) { log.record("\($0.object as? Bell === bell)") }
-      center.post(.tick, bell)
+    Scenario("centers are apart", ["one"]) { desk in
+      let other = desk.make()
+      desk.hear(as: "one")
+      other.add(.tick) { [log = desk.log] _ in log.record("other") }
+      desk.post()
     },
-    Scenario("a notification is posted as its parts are", ["7 true"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tick, bell) { log.record("\($0.number) \($0.object as? Bell === bell)") }
-      center.post(Notification(name: .tick, object: bell, userInfo: ["number": 7]))
-    },
-    Scenario("a block that is added twice is called twice", ["heard", "heard"]) { make, log in
-      let center = make()
-      let block: @Sendable (Notification) -> Void = { _ in log.record("heard") }
-      center.add(.tick, nil, block)
-      center.add(.tick, nil, block)
-      center.post(.tick)
-    },
-    Scenario("nobody is called where nobody observes", ["tock"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      center.add(.tock) { _ in log.record("tock") }
-      center.add(.tick, bell) { _ in log.record("bell") }
-      center.post(.tick)
-      center.post(.tock)
-      withExtendedLifetime(bell) {}
-    },
-    Scenario("centers are apart", ["one"]) { make, log in
-      let (one, other) = (make(), make())
-      one.add(.tick) { _ in log.record("one") }
-      other.add(.tick) { _ in log.record("other") }
-      one.post(.tick)
-    },
-    Scenario("a token that is dropped keeps its observer", ["heard"]) { make, log in
-      let center = make()
-      _ = center.add(.tick) { _ in log.record("heard") }
-      center.post(.tick)
+    Scenario("a token that is dropped keeps its observer", ["heard"]) { desk in
+      _ = desk.hear(as: "heard")
+      desk.post()
     },
     Scenario("the block runs on the thread that posts, before the post returns", ["true", "after"])
     {
-      make, log in
-      let center = make()
+      desk in
       let thread = ObjectIdentifier(Thread.current)
-      center.add(.tick) { _ in log.record("\(ObjectIdentifier(Thread.current) == thread)") }
-      center.post(.tick)
-      log.record("after")
-    },
-    Scenario("names are compared by their text", ["heard"]) { make, log in
-      let center = make()
-      center.add(Notification.Name("Ti" + "ck")) { _ in log.record("heard") }
-      center.post(Notification.Name(rawValue: "Tick"))
-    },
-    Scenario("an object is not kept by its observer", ["0"]) { make, log in
-      let (center, live) = (make(), LiveCount())
-      func add() {
-        let object = Tracked(live)
-        center.add(.tick, object) { _ in log.record("heard") }
+      desk.center.add(.tick) { [log = desk.log] _ in
+        log.record("\(ObjectIdentifier(Thread.current) == thread)")
       }
-      add()
-      log.record("\(live.current)")
+      desk.post()
+      desk.log.record("after")
     },
-    Scenario("an object is not kept after its post", ["1", "0"]) { make, log in
-      let (center, live) = (make(), LiveCount())
-      center.add(.tick) { _ in log.record("\(live.current)") }
-      center.post(.tick, Tracked(live))
-      log.record("\(live.current)")
+    Scenario("names are compared by their text", ["heard"]) { desk in
+      desk.hear(Notification.Name("Ti" + "ck"), as: "heard")
+      desk.post(Notification.Name(rawValue: "Tick"))
     },
-    Scenario("an observer of an object that has died hears nothing", []) { make, log in
-      let center = make()
-      func add() {
-        for _ in 0..<200 { center.add(.tick, Bell()) { _ in log.record("heard") } }
-      }
+    Scenario("an object is kept neither by its observer nor after its post", ["0", "1", "0"]) {
+      desk in
+      let live = LiveCount()
+      func add() { desk.hear(.tick, Tracked(live)) }
       add()
-      for _ in 0..<2_000 where log.count == 0 { center.post(.tick, Bell()) }
+      desk.log.record("\(live.current)")
+      desk.center.add(.tock) { [log = desk.log] _ in log.record("\(live.current)") }
+      desk.post(.tock, Tracked(live))
+      desk.log.record("\(live.current)")
     },
-    Scenario("an observer of all names and an object that has died hears nothing", []) {
-      make, log in
-      let center = make()
-      func add() {
-        for _ in 0..<200 { center.add(nil, Bell()) { _ in log.record("heard") } }
-      }
+    Scenario("an observer of an object that has died hears nothing", []) { desk in
+      func add() { for _ in 0..<200 { desk.hear(.tick, Bell()) } }
       add()
-      for _ in 0..<2_000 where log.count == 0 { center.post(.tick, Bell()) }
+      for _ in 0..<2_000 where desk.log.count == 0 { desk.post(.tick, Bell()) }
+    },
+    Scenario("an observer of all names and an object that has died hears nothing", []) { desk in
+      func add() { for _ in 0..<200 { desk.hear(nil, Bell()) } }
+      add()
+      for _ in 0..<2_000 where desk.log.count == 0 { desk.post(.tick, Bell()) }
     },
   ]
 }

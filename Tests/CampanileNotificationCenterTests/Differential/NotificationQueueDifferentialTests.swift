@@ -12,6 +12,9 @@ struct NotificationQueueDifferentialTests {
     ExpectedDifference("asap comes before idle", "A10"),
     ExpectedDifference("an object of a Swift class coalesces too", "A10"),
     ExpectedDifference("asap waits for its mode", "A10"),
+    // Nor does it post in the default mode what waits for the common ones.
+    ExpectedDifference("the common modes and the default mode keep one order", "A10"),
+    ExpectedDifference("nothing is idle while one for the common modes is due", "A10"),
   ]
 
   @Test("A10 one table for both queues", arguments: QueuedScenario.all)

@@ -3,33 +3,10 @@ import TestSupport
 
 extension QueuedScenario {
   static let all: [QueuedScenario] = [
-    QueuedScenario("now is before enqueue returns", ["1", "after"]) { face in
-      face.listen()
-      face.enqueue(1, .now)
-      face.mark("after")
-    },
-    QueuedScenario("now is never coalesced", ["1", "2", "3"]) { face in
-      face.listen()
-      for number in 1...3 { face.enqueue(number, .now, [.onName, .onSender]) }
-    },
     QueuedScenario("now takes back what waits", ["2"]) { face in
       face.listen()
       face.enqueue(1, .asap)
       face.enqueue(2, .now, .onName)
-      face.turn()
-    },
-    QueuedScenario("asap is after enqueue returned, when the run loop runs", ["after", "1"]) {
-      face in
-      face.listen()
-      face.enqueue(1, .asap)
-      face.mark("after")
-      face.turn()
-    },
-    QueuedScenario("idle is after enqueue returned, when the run loop runs", ["after", "1"]) {
-      face in
-      face.listen()
-      face.enqueue(1, .whenIdle)
-      face.mark("after")
       face.turn()
     },
     QueuedScenario("asap keeps the order", ["1", "2", "3"]) { face in
@@ -77,13 +54,6 @@ extension QueuedScenario {
       face.turn()
       for number in heard.values.sorted() { face.mark("\(number)") }
     },
-    QueuedScenario("the plain form coalesces by both", ["2"]) { face in
-      face.listen()
-      for number in 1...2 {
-        face.enqueuePlain(Notification(name: .tick, userInfo: ["number": number]), .asap)
-      }
-      face.turn()
-    },
     QueuedScenario("another name is not coalesced by name", ["2"]) { face in
       face.center.add(.tock) { [log = face.log] in log.record("\($0.number)") }
       face.enqueue(1, .asap, .onName, of: .tick, about: nil)
@@ -118,26 +88,13 @@ extension QueuedScenario {
     },
     QueuedScenario("asap waits for its mode", ["default", "1"]) { face in
       let mode = RunLoop.Mode("CampanileTests")
-      RunLoop.current.add(
-        Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }, forMode: mode)
+      face.addSource(for: mode)
       face.listen()
       face.enqueue(1, .asap, modes: [mode, RunLoop.Mode("Other")])
       face.mark("default")
       face.turn()
       // Foundation's sources are in the default and the common modes alone.
       face.turn(mode)
-    },
-    QueuedScenario("now is posted in its modes alone", ["2"]) { face in
-      face.listen()
-      let queue = Kept<QueueFace>(face.makeQueue())
-      RunLoop.current.perform(inModes: [.default]) {
-        queue.withValue {
-          $0?.enqueue(1, .now, modes: [RunLoop.Mode("Other")])
-          $0?.enqueue(2, .now, modes: [RunLoop.Mode("Other"), .default])
-        }
-      }
-      face.turn()
-      queue.set(nil)
     },
     QueuedScenario("for no mode at all nothing is posted", []) { face in
       face.listen()
@@ -157,14 +114,19 @@ extension QueuedScenario {
       face.makeQueue().enqueue(1, .asap)
       face.turn()
     },
-    QueuedScenario("nothing is posted twice", ["1"]) { face in
+    QueuedScenario("the common modes and the default mode keep one order", ["1", "2", "3"]) {
+      face in
       face.listen()
-      face.enqueue(1, .asap)
-      face.turn()
+      for (number, mode) in zip(1...3, [RunLoop.Mode.default, .common, .default]) {
+        face.enqueue(number, .asap, modes: [mode])
+      }
       face.turn()
     },
-    QueuedScenario("a thread has one default queue", ["true"]) { face in
-      face.mark("\(face.isOnePerThread())")
+    QueuedScenario("nothing is idle while one for the common modes is due", ["2", "1"]) { face in
+      face.listen()
+      face.enqueue(1, .whenIdle)
+      face.enqueue(2, .asap, modes: [.common])
+      face.turn()
     },
   ]
 }

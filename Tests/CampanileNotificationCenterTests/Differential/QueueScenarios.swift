@@ -3,123 +3,76 @@ import TestSupport
 import Testing
 
 extension Scenario {
-  private static func makeQueue(_ width: Int = 1) -> OperationQueue {
-    if width == 1 { return SerialOperationQueue() }
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = width
-    return queue
-  }
-
-  /// Observers with operation queues.
+  /// Observers with operation queues; the facts of the suites of Upstream stand there.
   static let queues: [Scenario] = [
-    Scenario("a queue's observer runs on the queue", ["true"]) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { _ in log.record("\(OperationQueue.current === queue)") }
-      center.post(.tick)
-    },
-    Scenario("a queue's observer runs before the post returns", ["heard", "after"]) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { _ in log.record("heard") }
-      center.post(.tick)
-      log.record("after")
-    },
-    Scenario("who posts on the queue is called back at once", ["heard", "after"]) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { _ in log.record("heard") }
-      queue.addOperation {
-        center.post(.tick)
-        log.record("after")
+    Scenario("observers on one queue run before the post returns", ["1", "2", "after"]) { desk in
+      let queue = SerialOperationQueue()
+      let heard = Recorder<Int>()
+      for _ in 0..<2 {
+        desk.center.add(.tick, queue: queue) { [log = desk.log] _ in
+          heard.record(0)
+          log.record("\(heard.count)")
+        }
       }
-      queue.waitUntilAllOperationsAreFinished()
+      desk.post()
+      desk.log.record("after")
+      withExtendedLifetime(queue) {}
     },
-    Scenario("without a queue the observer runs on the poster's", ["true"]) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick) { _ in log.record("\(OperationQueue.current === queue)") }
-      queue.addOperation { center.post(.tick) }
-      queue.waitUntilAllOperationsAreFinished()
-    },
-    Scenario(
-      "an observer on the main queue runs there, before the post returns", ["true", "after"]
-    ) { make, log in
-      let center = make()
-      center.add(.tick, queue: .main) { _ in
-        log.record("\(OperationQueue.current === OperationQueue.main)")
-      }
-      onThread(patiently: true) {
-        center.post(.tick)
-        log.record("after")
-      }()
-    },
-    Scenario("two observers on one queue run before the post returns", ["heard", "heard", "after"])
-    {
-      make, log in
-      let (center, queue) = (make(), makeQueue())
-      for _ in 0..<2 { center.add(.tick, queue: queue) { _ in log.record("heard") } }
-      center.post(.tick)
-      log.record("after")
-    },
-    Scenario("one queue posts to another", ["one", "two", "one again", "after"]) { make, log in
-      let (center, one, two) = (make(), makeQueue(), makeQueue())
-      center.add(.tick, queue: one) { [weak center] _ in
+    Scenario("one queue posts to another", ["one", "two", "one again", "after"]) { desk in
+      let (one, two) = (SerialOperationQueue(), SerialOperationQueue())
+      desk.center.add(.tick, queue: one) { [log = desk.log, weak center = desk.center] _ in
         log.record("one")
         center?.post(.tock)
         log.record("one again")
       }
-      center.add(.tock, queue: two) { _ in log.record("two") }
-      center.post(.tick)
-      log.record("after")
+      desk.hear(.tock, queue: two, as: "two")
+      desk.post()
+      desk.log.record("after")
+      withExtendedLifetime((one, two)) {}
     },
     Scenario("a nested post on the queue is made at once", ["outer", "inner", "outer again"]) {
-      make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { [weak center] _ in
+      desk in
+      let queue = SerialOperationQueue()
+      desk.center.add(.tick, queue: queue) { [log = desk.log, weak center = desk.center] _ in
         log.record("outer")
         center?.post(.tock)
         log.record("outer again")
       }
-      center.add(.tock, queue: queue) { _ in log.record("inner") }
-      center.post(.tick)
+      desk.hear(.tock, queue: queue, as: "inner")
+      desk.post()
+      withExtendedLifetime(queue) {}
     },
-    Scenario("a removed observer of a queue is silent", []) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      let token = center.add(.tick, queue: queue) { _ in log.record("heard") }
-      center.removeObserver(token)
-      center.post(.tick)
+    Scenario("a queue's observers filter, and are removed, as others", ["Tick", "bell", "Tock"]) {
+      desk in
+      let queue = SerialOperationQueue()
+      let token = desk.hear(nil, queue: queue)
+      desk.post(.tick, Bell())
+      desk.center.removeObserver(token)
+      let about = desk.hear(.tick, desk.bell, queue: queue, as: "bell")
+      desk.post()
+      desk.post(.tick, desk.bell)
+      desk.center.removeObserver(about)
+      desk.hear(nil, queue: queue)
+      desk.post(.tock)
+      withExtendedLifetime(queue) {}
     },
-    Scenario("a queue's observer filters by object", ["heard"]) { make, log in
-      let (center, queue, bell) = (make(), makeQueue(), Bell())
-      center.add(.tick, bell, queue: queue) { _ in log.record("heard") }
-      center.post(.tick, Bell())
-      center.post(.tick, bell)
-      center.post(.tick)
+    Scenario("a wide queue hears the posts of many threads", ["400"]) { desk in
+      let (queue, heard) = (OperationQueue(), Recorder<Int>())
+      queue.maxConcurrentOperationCount = 4
+      desk.center.add(.tick, queue: queue) { heard.record($0.number) }
+      onThreads(4) { thread in for number in 0..<100 { desk.post(thread * 100 + number) } }
+      withExtendedLifetime(queue) {}
+      desk.log.record("\(Set(heard.values).count)")
     },
-    Scenario("a queue's observer hears all names", ["Tick", "Tock"]) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(nil, queue: queue) { log.record($0.name.rawValue) }
-      center.post(.tick)
-      center.post(.tock)
+    Scenario("a queue that nobody else keeps still delivers", ["heard"]) { desk in
+      desk.hear(queue: SerialOperationQueue(), as: "heard")
+      desk.post()
     },
-    Scenario("a wide queue hears the posts of many threads", ["400"]) { make, log in
-      let (center, queue, heard) = (make(), makeQueue(4), Recorder<Int>())
-      center.add(.tick, queue: queue) { heard.record($0.number) }
-      onThreads(4) { thread in
-        for number in 0..<100 {
-          center.post(name: .tick, object: nil, userInfo: ["number": thread * 100 + number])
-        }
-      }
-      log.record("\(Set(heard.values).count)")
-    },
-    Scenario("a queue that nobody else keeps still delivers", ["heard"]) { make, log in
-      let center = make()
-      center.add(.tick, queue: makeQueue()) { _ in log.record("heard") }
-      center.post(.tick)
-    },
-    Scenario("posts of one thread reach a queue in order", (0..<20).map { "\($0)" }) { make, log in
-      let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { log.record("\($0.number)") }
-      for number in 0..<20 {
-        center.post(name: .tick, object: nil, userInfo: ["number": number])
-      }
+    Scenario("posts of one thread reach a queue in order", (0..<20).map { "\($0)" }) { desk in
+      let queue = SerialOperationQueue()
+      desk.center.add(.tick, queue: queue) { [log = desk.log] in log.record("\($0.number)") }
+      for number in 0..<20 { desk.post(number) }
+      withExtendedLifetime(queue) {}
     },
   ]
 }

@@ -18,13 +18,17 @@ struct QueuedScenario: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { id }
 
+  /// What is heard with a queue of ours.
+  static func ours(_ run: @escaping @Sendable (QueueFace) -> Void) -> [String] {
+    QueuedScenario("", [], run).heard { .ours($0) }
+  }
+
   func heard(_ make: @escaping @Sendable (Recorder<String>) -> QueueFace) -> [String] {
     let log = Recorder<String>()
     onThread(patiently: true) {
-      // A source that is never due: without one a run loop has nothing to run.
-      RunLoop.current.add(
-        Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }, forMode: .default)
-      run(make(log))
+      let face = make(log)
+      face.addSource(for: .default)
+      run(face)
     }()
     return log.values
   }
@@ -37,8 +41,9 @@ struct QueueFace {
 
   let center: any CenterInterface
   let log: Recorder<String>
+  let queue: NSObject
+  /// Another queue for the center, of the same kind.
   let makeQueue: () -> QueueFace
-  let isOnePerThread: () -> Bool
   let enqueueRaw: (Notification, Style, Mask, [RunLoop.Mode]?) -> Void
   let enqueuePlain: (Notification, Style) -> Void
   let dequeueRaw: (Notification, Mask) -> Void
@@ -55,9 +60,15 @@ struct QueueFace {
     dequeueRaw(Notification(name: name, object: object), mask)
   }
 
-  /// Writes down what the center posts.
+  /// Writes down the numbers of what the center posts.
   func listen() {
     center.add(nil) { [log] in log.record("\($0.number)") }
+  }
+
+  /// Adds a source that is never due, without which the run loop has nothing to run in a mode.
+  func addSource(for mode: RunLoop.Mode) {
+    RunLoop.current.add(
+      Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }, forMode: mode)
   }
 
   /// Lets the run loop take some turns.
@@ -69,30 +80,28 @@ struct QueueFace {
 }
 
 extension QueueFace {
+  typealias TheirQueue = Foundation.NotificationQueue
+  typealias OurQueue = CampanileNotificationCenter.NotificationQueue
+
   static func foundation(
-    _ log: Recorder<String>, _ center: Foundation.NotificationCenter = .init()
+    _ log: Recorder<String>, _ center: Foundation.NotificationCenter = .init(),
+    _ own: TheirQueue? = nil
   ) -> QueueFace {
-    let queue = Foundation.NotificationQueue(notificationCenter: center)
+    let queue = own ?? TheirQueue(notificationCenter: center)
     return QueueFace(
-      center: center, log: log, makeQueue: { foundation(log, center) },
-      isOnePerThread: {
-        Foundation.NotificationQueue.default === Foundation.NotificationQueue.default
-      },
+      center: center, log: log, queue: queue, makeQueue: { foundation(log, center) },
       enqueueRaw: { queue.enqueue($0, postingStyle: $1, coalesceMask: $2, forModes: $3) },
       enqueuePlain: { queue.enqueue($0, postingStyle: $1) },
       dequeueRaw: { queue.dequeueNotifications(matching: $0, coalesceMask: $1) })
   }
 
   static func ours(
-    _ log: Recorder<String>, _ center: CampanileNotificationCenter.NotificationCenter = .init()
+    _ log: Recorder<String>, _ center: CampanileNotificationCenter.NotificationCenter = .init(),
+    _ own: OurQueue? = nil
   ) -> QueueFace {
-    let queue = CampanileNotificationCenter.NotificationQueue(notificationCenter: center)
+    let queue = own ?? OurQueue(notificationCenter: center)
     return QueueFace(
-      center: center, log: log, makeQueue: { ours(log, center) },
-      isOnePerThread: {
-        CampanileNotificationCenter.NotificationQueue.default
-          === CampanileNotificationCenter.NotificationQueue.default
-      },
+      center: center, log: log, queue: queue, makeQueue: { ours(log, center) },
       enqueueRaw: { queue.enqueue($0, postingStyle: $1, coalesceMask: $2, forModes: $3) },
       enqueuePlain: { queue.enqueue($0, postingStyle: $1) },
       dequeueRaw: { queue.dequeueNotifications(matching: $0, coalesceMask: $1) })

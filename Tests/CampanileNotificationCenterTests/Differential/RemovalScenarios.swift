@@ -2,165 +2,101 @@ import Foundation
 import TestSupport
 
 extension Scenario {
+  private static let names: [Notification.Name?] = [.tick, .tock, nil]
+  private static let objects = ["bell", "other bell", "5", "6", "none"]
+
+  private static func text(_ name: Notification.Name?, _ object: String) -> String {
+    "\(name?.rawValue ?? "any") of \(object)"
+  }
+
+  /// Which observers remain, of each name and object, where those of a name and an object are removed.
+  private static let remaining: [String] = {
+    var remaining: [String] = []
+    for name in names {
+      for object in objects {
+        for removed in names {
+          let isOther = removed != nil && removed != name
+          for about in objects where isOther || about != "none" && about != object {
+            remaining.append(text(name, object) + ", without " + text(removed, about))
+          }
+        }
+      }
+    }
+    return remaining
+  }()
+
   /// Who is removed by what.
   static let removals: [Scenario] = [
-    Scenario("a removed observer is silent", []) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(token)
-      center.post(.tick)
+    Scenario("an observer is removed by its name, its object, both or neither", remaining) { desk in
+      let values: [Any?] = [desk.bell, Bell(), 5, 6, nil]
+      for name in names {
+        for (object, subject) in zip(objects, values) {
+          for removed in names {
+            for (about, value) in zip(objects, values) {
+              let token = desk.hear(
+                name, subject, as: text(name, object) + ", without " + text(removed, about))
+              desk.center.removeObserver(token, name: removed, object: value)
+              desk.post(name ?? .tick, subject)
+              desk.center.removeObserver(token)
+            }
+          }
+        }
+      }
     },
-    Scenario("removing twice does no harm", ["other"]) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.add(.tick) { _ in log.record("other") }
-      center.removeObserver(token)
-      center.removeObserver(token)
-      center.post(.tick)
+    Scenario("removing twice does no harm", ["other"]) { desk in
+      let token = desk.hear()
+      desk.hear(as: "other")
+      for _ in 0..<2 { desk.center.removeObserver(token) }
+      desk.post()
     },
-    Scenario("one of two is removed", ["two"]) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("one") }
-      center.add(.tick) { _ in log.record("two") }
-      center.removeObserver(token)
-      center.post(.tick)
+    Scenario("what observes nothing removes nobody", ["heard"]) { desk in
+      desk.hear(as: "heard")
+      for observer in [Bell(), NSObject(), 5, "bell"] as [Any] {
+        desk.center.removeObserver(observer)
+        desk.center.removeObserver(observer, name: .tick, object: nil)
+      }
+      desk.post()
     },
-    Scenario("removing by its name removes", []) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: nil)
-      center.post(.tick)
+    Scenario("a stale token that is removed again removes nobody else", ["other"]) { desk in
+      let token = desk.hear()
+      desk.center.removeObserver(token)
+      desk.hear(as: "other")
+      desk.center.removeObserver(token)
+      desk.post()
     },
-    Scenario("removing by another name does not", ["heard"]) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tock, object: nil)
-      center.post(.tick)
-    },
-    Scenario("removing by its object removes", []) { make, log in
-      let (center, bell) = (make(), Bell())
-      let token = center.add(.tick, bell) { _ in log.record("heard") }
-      center.removeObserver(token, name: nil, object: bell)
-      center.post(.tick, bell)
-    },
-    Scenario("removing by another object does not", ["heard"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      let token = center.add(.tick, bell) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: Bell())
-      center.post(.tick, bell)
-    },
-    Scenario("removing by a number that is its object removes", []) { make, log in
-      let center = make()
-      let token = center.add(.tick, 5) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: 5)
-      center.post(.tick, 5)
-    },
-    Scenario("removing by another number does not", ["heard"]) { make, log in
-      let center = make()
-      let token = center.add(.tick, 5) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: 6)
-      center.post(.tick, 5)
-    },
-    Scenario("removing by a string that is its object removes", []) { make, log in
-      let center = make()
-      let token = center.add(.tick, "bell") { _ in log.record("heard") }
-      center.removeObserver(token, name: nil, object: "be" + "ll")
-      center.post(.tick, "bell")
-    },
-    Scenario("removing by its name and object removes", []) { make, log in
-      let (center, bell) = (make(), Bell())
-      let token = center.add(.tick, bell) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: bell)
-      center.post(.tick, bell)
-    },
-    Scenario("removing by its object and another name does not", ["heard"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      let token = center.add(.tick, bell) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tock, object: bell)
-      center.post(.tick, bell)
-    },
-    Scenario("an observer of any object is not removed by an object", ["heard"]) { make, log in
-      let (center, bell) = (make(), Bell())
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: bell)
-      center.post(.tick)
-    },
-    Scenario("an observer of any name is not removed by a name", ["heard"]) { make, log in
-      let center = make()
-      let token = center.add(nil) { _ in log.record("heard") }
-      center.removeObserver(token, name: .tick, object: nil)
-      center.post(.tick)
-    },
-    Scenario("an observer of any name is removed by its token", []) { make, log in
-      let center = make()
-      let token = center.add(nil) { _ in log.record("heard") }
-      center.removeObserver(token)
-      center.post(.tick)
-    },
-    Scenario("an object that observes nothing removes nobody", ["heard"]) { make, log in
-      let center = make()
-      center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(Bell())
-      center.removeObserver(NSObject(), name: .tick, object: nil)
-      center.post(.tick)
-    },
-    Scenario("a value removes nobody", ["heard"]) { make, log in
-      let center = make()
-      center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(5)
-      center.removeObserver("bell", name: .tick, object: nil)
-      center.post(.tick)
-    },
-    Scenario("a stale token that is removed again removes nobody else", ["other"]) { make, log in
-      let center = make()
-      let token = center.add(.tick) { _ in log.record("heard") }
-      center.removeObserver(token)
-      center.add(.tick) { _ in log.record("other") }
-      center.removeObserver(token)
-      center.post(.tick)
-    },
-    Scenario("a token given to the wrong center removes nobody there", ["one", "other"]) {
-      make, log in
-      let (one, other) = (make(), make())
-      let token = one.add(.tick) { _ in log.record("one") }
-      other.add(.tick) { _ in log.record("other") }
+    Scenario("a token given to the wrong center removes nobody there", ["one", "other"]) { desk in
+      let other = desk.make()
+      let token = desk.hear(as: "one")
+      other.add(.tick) { [log = desk.log] _ in log.record("other") }
       other.removeObserver(token)
-      one.post(.tick)
+      desk.post()
       other.post(.tick)
     },
-    Scenario("what a removed observer captured is released", ["1", "0"]) { make, log in
-      let (center, live) = (make(), LiveCount())
+    Scenario("what an observer captured is released as it is removed", ["1", "0"]) { desk in
+      let live = LiveCount()
       func add() -> any NSObjectProtocol {
-        let tracked = Tracked(live)
-        return center.add(.tick) { [tracked] _ in tracked.touch() }
+        desk.center.add(.tick) { [tracked = Tracked(live)] _ in tracked.touch() }
       }
       let token = add()
-      log.record("\(live.current)")
-      center.removeObserver(token)
-      log.record("\(live.current)")
+      desk.log.record("\(live.current)")
+      desk.center.removeObserver(token)
+      desk.log.record("\(live.current)")
     },
-    Scenario("what an observer captured is released with its center", ["1", "0"]) { make, log in
+    Scenario("what an observer captured is released with its center", ["1", "0"]) { desk in
       let live = LiveCount()
       func add() {
-        let (center, tracked) = (make(), Tracked(live))
-        center.add(.tick) { [tracked] _ in tracked.touch() }
-        log.record("\(live.current)")
+        let center = desk.make()
+        center.add(.tick) { [tracked = Tracked(live)] _ in tracked.touch() }
+        desk.log.record("\(live.current)")
+        withExtendedLifetime(center) {}
       }
       add()
-      log.record("\(live.current)")
+      desk.log.record("\(live.current)")
     },
-    Scenario("an observer is added again after its removal", ["again"]) { make, log in
-      let center = make()
-      center.removeObserver(center.add(.tick) { _ in log.record("first") })
-      center.add(.tick) { _ in log.record("again") }
-      center.post(.tick)
-    },
-    Scenario("a thousand are added and removed", ["0"]) { make, log in
-      let (center, heard) = (make(), Recorder<Int>())
-      let tokens = (0..<1_000).map { number in center.add(.tick) { _ in heard.record(number) } }
-      for token in tokens { center.removeObserver(token) }
-      center.post(.tick)
-      log.record("\(heard.count)")
+    Scenario("an observer is added again after its removal", ["again"]) { desk in
+      desk.center.removeObserver(desk.hear())
+      desk.hear(as: "again")
+      desk.post()
     },
   ]
 }

@@ -82,7 +82,7 @@ struct DistributedRemovalTests {
   }
 
   @Test(
-    "What a block has captured is released with its removal, also while something is held for it")
+    "K16 what a block captured is released with its removal, also while something is held for it")
   func released() async throws {
     let leaks = LeakTracker()
     var own: (any NSObjectProtocol)? = center.addObserver(forName: .level, object: nil, queue: nil)
@@ -96,9 +96,9 @@ struct DistributedRemovalTests {
     center.post(name: .level, object: nil)
     if let own { center.removeObserver(own) }
     own = nil
+    try leaks.expectGone()
     center.suspended = false
     try await expect([])
-    try leaks.expectGone()
   }
 
   @Test("An observer that is removed before its turn is skipped, also on its queue")

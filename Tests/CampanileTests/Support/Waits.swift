@@ -6,7 +6,10 @@ extension Registration {
   /// Returns when somebody waits for posts in progress, in `cancelAndWait`, or when `isOver`, since a
   /// wait that does not wait has returned.
   func waitUntilWaitedFor(or isOver: () -> Bool) {
-    while !isOver(), list.registry.withState({ $0.limbo.allSatisfy(\.resumes.isEmpty) }) {
+    let limit = ContinuousClock.now + patience
+    while !isOver(), ContinuousClock.now < limit,
+      list.registry.withState({ $0.limbo.allSatisfy(\.resumes.isEmpty) })
+    {
       sched_yield()
     }
   }

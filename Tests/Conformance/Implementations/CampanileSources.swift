@@ -15,22 +15,22 @@ extension Implementation {
     name: "MessageCenter",
     abilities: common.union([
       .subjects, .wildcards, .concurrency, .postAndWait, .nesting, .listing,
-    ]), patience: 200
+    ]), patience: .seconds(60)
   ) { CenterSource() }
 
   static let broadcaster = Implementation(
     name: "Broadcaster",
     abilities: common.union([.concurrency, .postAndWait, .nesting, .listing]),
-    patience: 200
+    patience: .seconds(60)
   ) { BroadcasterSource() }
 
   static let currentValue = Implementation(
     name: "CurrentValue", abilities: common.union([.concurrency, .state, .listing]),
-    patience: 200
+    patience: .seconds(60)
   ) { ValueSource() }
 
   static let keyValueObserving = Implementation(
-    name: "Key-value observing", abilities: common.union([.nesting]), patience: 200
+    name: "Key-value observing", abilities: common.union([.nesting]), patience: .seconds(60)
   ) { PropertySource() }
 }
 
