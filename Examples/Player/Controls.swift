@@ -73,7 +73,11 @@ import Synchronization
       // A second signal ends the program at once.
       signal(number, SIG_DFL)
     }
+    // Until the source is registered, the system drops the signal.
+    let registered = DispatchSemaphore(value: 0)
+    arrival.setRegistrationHandler { @Sendable in registered.signal() }
     arrival.resume()
+    registered.wait()
     signals.append(arrival)
   }
 }

@@ -22,7 +22,7 @@
     @Test(
       "A function in the program's extension of a type of the package or Foundation is a caller")
     func extensions() throws {
-      let lines = try run([])
+      let (lines, _) = try Self.run.get()
       for (mark, function) in [
         ("the curtain", "MessageCenter.raiseCurtain"), ("the bell", "Broadcaster<>.ring"),
         ("an extension's notification", "NotificationCenter.turnDown"),
@@ -32,12 +32,18 @@
       }
     }
 
-    private func run(_ arguments: [String]) throws -> [Substring] {
+    /// What the program prints and writes.
+    ///
+    /// One run takes seconds.
+    private static let run = Result { () throws -> (lines: [Substring], file: String) in
+      let path = FileManager.default.temporaryDirectory
+        .appending(path: "campanile-\(UInt64.random(in: 0 ... .max)).json")
+      defer { try? FileManager.default.removeItem(at: path) }
       let process = Process()
       let end = ProgramEnd(of: process)
       process.executableURL = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent().appending(path: "traced")
-      process.arguments = arguments
+      process.arguments = [path.path]
       let pipe = try startingAlone {
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -47,15 +53,13 @@
       let output = pipe.fileHandleForReading.readDataToEndOfFile()
       end.wait()
       #expect(process.terminationStatus == 0)
-      return String(decoding: output, as: UTF8.self).split(separator: "\n")
+      let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+      return (lines, try String(contentsOf: path, encoding: .utf8))
     }
 
     @Test("The planted faults of a program are found by file and line, through its trace alone")
     func faults() throws {
-      let path = FileManager.default.temporaryDirectory
-        .appending(path: "campanile-\(UInt64.random(in: 0 ... .max)).json")
-      defer { try? FileManager.default.removeItem(at: path) }
-      let lines = try run([path.path])
+      let (lines, file) = try Self.run.get()
       let first = try line("the first title")
       let second = try line("the second title")
       #expect(lines.contains { $0.hasPrefix("1 main.swift:\(first) showNextTitle") })
@@ -69,9 +73,8 @@
       #expect(lines.contains("traced/main.swift:\(try line("leak"))  40"))
       #expect(lines.contains("hearers: 40"))
       // No stack has functions that its fingerprint does not cover.
-      #expect(lines.contains("dives: 30, with the callers of others: 0"))
+      #expect(lines.contains("dives: 12, with the callers of others: 0"))
       #expect(lines.count { $0.hasPrefix("title: ") && $0.hasSuffix("causes: 1, calls: 40") } == 2)
-      let file = try String(contentsOf: path, encoding: .utf8)
       let isNamed = file.contains("\"from\":\"main.swift:\(first) showNextTitle")
       #expect(isNamed)
     }

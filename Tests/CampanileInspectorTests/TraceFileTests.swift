@@ -119,9 +119,9 @@ struct TraceFileTests {
     let trace = Trace(of: center, callers: false)
     try await center.postAndWait(Rang(number: 1))
     let second = Task { try await center.postAndWait(Rang(number: 2)) }
-    try await gate.reached()
+    try await gate.reached(within: patience)
     let third = Task { try await center.postAndWait(Rang(number: 3)) }
-    while trace.posts.last?.calls.last?.took == nil { await Task.yield() }
+    _ = try await answer { trace.posts.last?.calls.last?.took }
     gate.open()
     try await second.value
     try await third.value

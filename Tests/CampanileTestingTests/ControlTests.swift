@@ -57,11 +57,11 @@ struct GateTests {
   func closed() async {
     let (gate, asyncGate, warnings) = (Gate(), AsyncGate(), Recorder<String>())
     // Opened by the warning itself: without one, the test would not go on.
-    gate.pass(warningAfter: .zero, within: .seconds(600)) { _ in
+    gate.pass(warningAfter: .zero, within: patience) { _ in
       warnings.record("thread")
       gate.open()
     }
-    await asyncGate.pass(warningAfter: .zero, within: .seconds(600)) { _ in
+    await asyncGate.pass(warningAfter: .zero, within: patience) { _ in
       warnings.record("task")
       asyncGate.open()
     }
@@ -159,18 +159,18 @@ struct ManualDeliveryTests {
   }
 
   @Test("A task that is made on the place does not run there, also while the place runs")
-  func taskOnPlace() {
-    let inside = Recorder<Bool>()
-    let manual = manual
-    manual.run {
-      let done = DispatchSemaphore(value: 0)
-      Task {
-        inside.record(manual.isCurrent)
-        done.signal()
+  func taskOnPlace() async throws {
+    let (inside, gate) = (Recorder<Bool>(), Gate())
+    // What waits for the task is no thread that tasks need.
+    let wait = onThread { [manual] in
+      manual.run {
+        Task { inside.record(manual.isCurrent) }
+        gate.pass()
       }
-      done.wait()
     }
-    #expect(inside.values == [false])
+    try await inside.expect(false, within: patience)
+    gate.open()
+    wait()
   }
 
   @Test("An action comes after the deliveries that waited before it, and waits like one")
@@ -443,7 +443,12 @@ struct VirtualClockTests {
     #expect(Set(try await woken.next(2, within: patience)) == [2, 3])
     clock.advance(to: .init(offset: .zero))
     #expect(clock.now.offset == .seconds(3))
-    try await clock.sleep(until: .init(offset: .seconds(3)), tolerance: nil)
+    // This time has come already.
+    Task { [clock] in
+      try await clock.sleep(until: .init(offset: .seconds(3)), tolerance: nil)
+      woken.record(0)
+    }
+    #expect(try await woken.next(within: patience) == 0)
   }
 
   @Test("Who is due earlier is woken earlier, whoever began to sleep first")

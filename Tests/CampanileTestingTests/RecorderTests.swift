@@ -373,12 +373,12 @@ struct RecorderTests {
     let (recorder, place) = (Recorder<Int>(), SlowPlace())
     recorder.recognize(.target(place))
     let wait = onThread { recorder.record(1) }
-    try await place.gate.reached()
+    try await place.gate.reached(within: patience)
     await #expect(throws: ExpectationFailure.self) {
       try await recorder.next(1, within: .milliseconds(50))
     }
     place.gate.open()
+    try await recorder.expect(1, within: patience)
     wait()
-    #expect(try await recorder.next(1) == [1])
   }
 }

@@ -27,7 +27,7 @@ final class XCTestTests: XCTestCase {
     let ticks = Recorder(observing: Tick.self, in: .default)
     let center = MessageCenter.default
     Task { for number in 1...3 { center.post(Tick(number: number)) } }
-    try await ticks.expect(Tick(number: 1), Tick(number: 2), Tick(number: 3), within: .seconds(300))
+    try await ticks.expect(Tick(number: 1), Tick(number: 2), Tick(number: 3), within: .seconds(30))
     try ticks.expectNothingMore()
   }
 

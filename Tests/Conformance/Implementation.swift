@@ -81,11 +81,11 @@ extension Source {
 struct Implementation: Sendable {
   let name: String
   let abilities: Set<Ability>
-  /// How long a post may take, where some implementations hang, before this one is said to.
+  /// For how many beats a post is waited for, where some implementations hang, before this one is
+  /// said to.
   ///
-  /// An implementation that hangs there makes whoever runs the suite wait for so long. One that does
-  /// not is never waited for: it is given the time that it may need on a slow machine.
-  let patience: Duration
+  /// An implementation that hangs there makes whoever runs the suite wait for so long.
+  let patience: Int
   let make: @Sendable () -> any Source
 
   static let all: [Implementation] = [

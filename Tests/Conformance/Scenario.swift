@@ -49,22 +49,43 @@ struct Stage: Sendable {
 
   /// Runs `body` on a thread of its own.
   ///
-  /// - Parameter limit: What it may take where it is not expected to hang, however slow the machine.
-  /// - Returns: Waits until it has ended, and says whether it did so in time.
-  func begin(
-    within limit: Duration = .seconds(60), _ body: @escaping @Sendable () -> Void
-  ) -> @Sendable () -> Bool {
-    let done = DispatchSemaphore(value: 0)
+  /// - Returns: What waits until it has ended.
+  func begin(_ body: @escaping @Sendable () -> Void) -> Begun {
+    let begun = Begun()
     Thread.detachNewThread {
       body()
-      done.signal()
+      begun.done.signal()
     }
-    let seconds = Int(limit.components.seconds)
-    return { done.wait(timeout: .now() + .seconds(seconds)) == .success }
+    return begun
   }
 
   func expect(_ condition: Bool, _ sentence: @autoclosure () -> String) throws {
     if !condition { throw Broken(sentence()) }
+  }
+}
+
+/// What has begun on a thread of its own.
+struct Begun: Sendable {
+  fileprivate let done = DispatchSemaphore(value: 0)
+
+  /// Waits until it has ended, and says whether it did so in time.
+  ///
+  /// - Parameter beats: For how long it is waited for: a tenth of a second each, and longer on a slow
+  ///   machine, where what is waited for takes longer, too.
+  func callAsFunction(within beats: Int = 200) -> Bool {
+    for _ in 0..<beats {
+      if done.wait(timeout: .now() + .milliseconds(100)) == .success {
+        done.signal()
+        return true
+      }
+      // The machine has found time for all that may be waited for: a thread, a queue and a task.
+      let beat = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        DispatchQueue(label: "beat").async { Task { beat.signal() } }
+      }
+      beat.wait()
+    }
+    return false
   }
 }
 
@@ -75,7 +96,7 @@ extension Scenario {
     let stage = Stage(implementation: implementation)
     let result = Outcome()
     // A scenario notices by itself what hangs, and says so better.
-    let ends = stage.begin(within: .seconds(300)) {
+    let ends = stage.begin {
       do {
         try check(stage)
         result.set(.kept)
@@ -83,7 +104,7 @@ extension Scenario {
         result.set(.broken((error as? Broken)?.sentence ?? "\(error)"))
       }
     }
-    return ends() ? result.verdict : .broken("deadlocks")
+    return ends(within: 300) ? result.verdict : .broken("deadlocks")
   }
 }
 

@@ -157,7 +157,7 @@ let callers = trace.posts(of: TitleChanged.self).flatMap(\.callers)
 let ownCallers = callers.filter { $0.path?.contains("/Sources/Campanile") == true }
 print("callers: \(callers.isEmpty ? "none" : "some"), of the package: \(ownCallers.count)")
 // Some of these stacks end where stacks are no longer told apart.
-let depths = 36...50
+let depths = 41...46
 let deepTrace = Trace(of: sea)
 for depth in depths {
   diveFirst(depth)

@@ -12,9 +12,9 @@
 /// observer runs. An observer that registers while a value is being sent hears the next one. The
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
-/// Sending without observers costs two loads. Each immediate observer costs a few nanoseconds,
-/// without locks, allocations or reference counts. With an owner it costs about 14: its call retains
-/// and releases the owner. Two threads that send to one owner write one reference count.
+/// Sending without observers costs two loads, and each immediate observer costs a few nanoseconds,
+/// without locks, allocations or reference counts. With an owner it costs about 14, because its call
+/// retains and releases the owner: two threads that send to one owner write one reference count.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList
@@ -34,8 +34,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value to the current observers.
   ///
-  /// When it returns, the immediate observers have been called. The others are called later. After
-  /// ``finish()`` it does nothing.
+  /// When it returns, the immediate observers have been called, and the others may be called later.
+  /// After ``finish()`` it does nothing.
   public func send(_ element: Element) {
     if registry.isHeard(list) { deliver(element) }
   }
@@ -57,8 +57,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value to all observers except one.
   ///
-  /// Only this send skips the registration: a value that an observer sends in response reaches
-  /// everybody. A registration of another source, or one that has ended, makes no difference.
+  /// Only this send skips the registration: a value that an observer sends in response reaches all
+  /// observers. A registration of another source, or one that has ended, makes no difference.
   public func send(_ element: Element, skipping registration: Registration) {
     let post = Post().skipping(registry.ownID(of: registration))
     if registry.isHeard(list) { registry.postChecked(element, post, to: list) }
@@ -71,9 +71,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
-  /// canceled, dropped from a full buffer, or discarded with its target. Inside an asynchronous
-  /// observer this method does not wait for that observer. Nor does it wait for another observer
+  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
+  /// buffer, or discarded with its target. A delivery to a sequence ends when the value is stored.
+  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
   /// that waits for this call in the same way.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.

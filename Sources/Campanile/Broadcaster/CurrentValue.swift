@@ -147,8 +147,8 @@ extension CurrentValue: StateBase {
       body = new.wrap(body)
       follower = new
     }
-    // A request to be told is for every observer, whatever changes it wants. So is a change that
-    // includes what was not told.
+    // A resume request is for every observer, whatever changes it wants. So is a merged change that
+    // covers missed ones.
     if let isWanted {
       body = body.taking { change, _ in
         change.isRequest || isWanted(change, nil) || missed.includesUntold(change)

@@ -41,7 +41,7 @@ final class Follower<Value: Sendable>: Sendable {
     private var isEndDue = false
 
     init(isInitial: Bool, isImmediate: Bool) {
-      // An immediate follower's initial call is made by who registers it, before that returns.
+      // An immediate follower's initial call is made by the registering thread, before `observe` returns.
       state = isInitial ? isImmediate ? .reserved([]) : .due : .open
     }
 

@@ -94,9 +94,9 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var hasMissedRequest = false
     /// The number of requests on their way to the place where the follower is called.
     var requestCount = 0
-    /// The last change that was sent in place of missed ones, while older ones were not told.
+    /// The last merged change that was sent while older ones had not been delivered.
     var including: UInt64 = 0
-    /// The newest change whose value the follower knows without being told of the change.
+    /// The newest change whose value the follower knows although the change was not delivered.
     var known: UInt64 = 0
     /// Whether changes up to `known` may be on their way.
     var areKnownOnTheirWay = false
@@ -143,7 +143,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
     state = Locked(State(isInitialDue: isInitialDue))
   }
 
-  /// Whether a change was sent in place of missed ones, while older ones were not told.
+  /// Whether a merged change was sent while older ones had not been delivered.
   func includesUntold(_ change: Change) -> Bool {
     state.withLock { $0.including == change.revision }
   }
@@ -200,7 +200,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
   ) -> Change? {
     if change.isResumption {
       if !observer.isPaused { return state.answer(change, isArrival: isArrival) }
-      // It is made again when the follower goes on.
+      // It is made again when the follower resumes.
       state.requestCount -= 1
       return nil
     }
@@ -231,7 +231,7 @@ protocol SkipKeeper: AnyObject, Sendable {
   /// - Returns: The value to call the observer with instead, if it is to be called.
   func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
 
-  /// Notes that a request to tell the observer what it missed is not delivered.
+  /// Notes that a resume request is not delivered.
   ///
   /// - Returns: Whether `value` is such a request.
   func forget<Value>(_ value: Value, of observer: AnyObserver) -> Bool
@@ -258,8 +258,8 @@ extension MissedChanges: SkipKeeper {
 
   func resume(_ registration: Registration) {
     let isToAsk = state.withLock { state in
-      // One that is on its way asks for what was not told: in a full buffer, another one would take
-      // the place of a change.
+      // A queued resume request already covers the missed changes; a second one would evict a change
+      // from a full buffer.
       let isToAsk = !state.unsent.isEmpty || !state.untold.isEmpty && state.requestCount == 0
       if isToAsk { state.requestCount += 1 }
       return isToAsk
@@ -269,7 +269,7 @@ extension MissedChanges: SkipKeeper {
 }
 
 extension Envelope {
-  /// Forgets a request to tell a follower what it missed, which is not delivered.
+  /// Forgets a resume request that is not delivered.
   ///
   /// A newer value has taken its place, or its target discards what waits. The follower gets what it
   /// missed with the next value, or after its next pause.

@@ -8,11 +8,11 @@
 /// delegates.call { $0.playerDidFinish(track) }
 /// ```
 ///
-/// ``call(_:)`` calls the members inline, in the caller's isolation, before it returns. If the
-/// members are isolated to the main actor, call the multicast there. While a member is called, it
-/// may add and remove members, die, or call the multicast. A member that joins during a call is
-/// called by the next one. A member that leaves before its turn is skipped. No lock is held while a
-/// member runs. The multicast does not keep its members alive.
+/// ``call(_:)`` calls the members inline, in the caller's isolation, before it returns, so call the
+/// multicast on the main actor if its members are isolated to it. No lock is held while a member
+/// runs, so a member may add and remove members, die, or call the multicast. A member that joins
+/// during a call is called by the next one, and one that leaves before its turn is skipped. The
+/// multicast does not keep its members alive.
 ///
 /// A call ends with the first error that the closure throws. To stop asking once a member has
 /// answered, use a variable:

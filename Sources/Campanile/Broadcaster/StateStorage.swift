@@ -106,7 +106,7 @@ final class StateStorage<Value: Sendable>: Sendable {
       if place.turn != .first { keep(other, value, &place, context, &state) }
       return place
     }
-    // The old value goes with this, if nobody is told it, and not under the lock.
+    // Without followers the old value is released here, after unlocking.
     guard let place else { return }
     if skippedID != 0, let follower { omit(newValue, place, for: follower) }
     if place.turn == .first { tell(other, newValue, place) } else { leave(newValue, place) }
@@ -116,7 +116,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     checkAccess()
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     var made: (change: ValueChange<Value>, place: Place)?
-    // Out here, so that it does not go under the lock.
+    // Declared here, so that it is released after unlocking.
     var old: Value?
     defer {
       if let made {
@@ -128,7 +128,7 @@ final class StateStorage<Value: Sendable>: Sendable {
       }
     }
     return try current.withLock { state, value in
-      // Without followers nobody wants the old value, and a copy of it would make `body` copy too.
+      // Without followers the old value is not needed, and a copy of it would make `body` copy too.
       if !list.isEmpty { old = value }
       updater.store(ThreadRecord.currentID, ordering: .relaxed)
       defer {
@@ -325,7 +325,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     let details = registry.makeDetails(context, skippedID: 0)
     let turn = current.withLock { state, value in
-      // Before it is kept: then the thread that is the first goes on with it.
+      // Take the turn before enqueuing, so that this thread drains the request.
       let turn = state.takeTurn()
       state.keep(Notice(.resumption(value), follower: follower, details: details))
       return turn

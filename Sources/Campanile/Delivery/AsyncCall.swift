@@ -20,7 +20,7 @@ final class AsyncCall: Sendable {
 
   /// The calls that the current task is part of, and those that wait for one of them.
   ///
-  /// A call that has ended is waited for no more, though the one that waited may go on.
+  /// A wait for a call ends with the call, though the waiting call may continue.
   @_optimize(size)
   static var running: [AsyncCall] {
     var running: [AsyncCall] = []

@@ -146,7 +146,7 @@ extension Mailbox {
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
     } while exchange(&batch) { state, batch in
-      // The priority of a task is for good: a more urgent one goes on.
+      // The priority of a task cannot change, so a more urgent task takes over.
       let continues = target == nil || !state.isMoreUrgent(than: priority)
       if continues { return state.take(priority, &batch) }
       next = state.giveWay(priority, &batch)

@@ -9,17 +9,20 @@ public import Dispatch
 /// | delivery | where | before the post returns? |
 /// |---|---|---|
 /// | ``immediate`` | the thread that posts | yes |
-/// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits there |
-/// | ``queue(_:)`` | that queue | if the poster is on it and nothing waits there |
+/// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits or runs there |
+/// | ``queue(_:)`` | that queue | if the poster is on it and nothing waits or runs there |
 /// | ``executor(_:)-(TaskExecutor)``, ``executor(_:)-(SerialExecutor)`` | that executor | no |
-/// | ``target(_:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits there |
+/// | ``target(_:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
 /// | ``ordered``, of any but ``immediate`` | the same place | no |
 ///
-/// The observers on one target receive the messages of all threads in one order, and one at a time.
-/// An observer with a bounded buffer has its own order. Immediate and queued observers of one post
-/// have no order between them. A queued delivery is checked again when its turn comes: nothing
-/// arrives after the registration or its owner has ended. The poster does not wait for it. A
-/// burst of messages wakes the target once.
+/// The observers on one target receive the messages of all threads in one order, and one at a time,
+/// except that an observer with a bounded buffer has its own order. Immediate and queued observers of
+/// one post have no order between them. The poster does not wait for a queued delivery, which is
+/// checked again when its turn comes, so nothing arrives after the registration or its owner has
+/// ended. A burst of messages wakes the target once.
+///
+/// "Nothing runs there" means: a message that an observer on a target posts is delivered on that
+/// target after this observer has returned, and not inside it.
 ///
 /// For an observer that is isolated to the main actor, see ``MainDelivery``. To run on an actor,
 /// pass the actor itself.
@@ -33,15 +36,15 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// On the main queue, for an observer that is not isolated.
   ///
-  /// Runs inline when the poster is on the main queue or the main actor and nothing is waiting
-  /// there.
+  /// Runs inline when the poster is on the main queue or the main actor and no delivery is waiting or
+  /// running there.
   public static let mainQueue = Delivery(target: QueueTarget.main, isOrdered: false)
 
   /// On `queue`, which is retained for as long as the registration lives.
   ///
-  /// Runs inline when the poster is on `queue` and nothing is waiting there. A queue that targets
-  /// `queue` counts as `queue`, if it was never passed to this method itself. On a global queue it
-  /// always queues. On a concurrent queue the unbounded observers still run one at a time.
+  /// Runs inline when the poster is on `queue` and no delivery is waiting or running there. A queue
+  /// that targets `queue` counts as `queue`, if it was never passed to this method itself. On a global
+  /// queue it always queues. On a concurrent queue the unbounded observers still run one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     // It may be the main queue, whose mailbox has a pace of its own.
     _ = QueueTarget.main

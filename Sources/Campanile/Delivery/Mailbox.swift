@@ -14,7 +14,7 @@ public final class Mailbox: Sendable {
   private let isIdle = Atomic<Bool>(true)
   /// Whether the buffer is full, so that the next value finds no room; written under the lock.
   private let isFull = Atomic<Bool>(false)
-  /// How much of a batch that is being delivered still waits; written by whoever delivers it.
+  /// How much of a batch that is being delivered still waits; written by the delivering thread.
   let undelivered = Atomic<Int>(0)
   /// When a job that delivers from here lets others have the target.
   let pace: Pace
@@ -161,7 +161,7 @@ extension Mailbox: Drainable {
     var kept: ObserverList?
     var left = begin(priority, &batch, keeping: &kept)
     defer { withExtendedLifetime(kept) {} }
-    // On a target that nobody keeps any more nobody else wants a turn, and no job can go on.
+    // A target that is no longer kept has no other jobs, and no job could continue this one.
     var turn = DrainTurn(target == nil ? nil : pace)
     var (count, call) = (0, PreparedCall?.none)
     while let waiting = left {

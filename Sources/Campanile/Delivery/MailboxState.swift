@@ -29,7 +29,7 @@ struct MailboxState: ~Copyable {
   }
 
   var isIdle: Bool { activity.isIdle }
-  /// How much waits here; what a batch has is counted by whoever has it.
+  /// How much waits here; a batch is counted by the code that delivers it.
   var waitingCount: Int { rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
 

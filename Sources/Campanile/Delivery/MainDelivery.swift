@@ -6,9 +6,10 @@
 /// }
 /// ```
 ///
-/// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there;
-/// ``ordered`` always queues. For an observer without isolation, or a delivery to store and inject,
-/// see ``Delivery/mainQueue``.
+/// Runs inline when the poster is on the main queue or the main actor and no delivery is waiting or
+/// running there, so a message that an observer on `.main` posts is delivered after this observer has
+/// returned; ``ordered`` always queues. For an observer without isolation, or a delivery to store and
+/// inject, see ``Delivery/mainQueue``.
 public struct MainDelivery: Sendable {
   package let delivery: Delivery
 

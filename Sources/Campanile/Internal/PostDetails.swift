@@ -15,7 +15,7 @@ final class PostDetails: Sendable {
     var skippedID: UInt64 = 0
     /// The centers and carriers that the message came through before this center.
     var path: [PathStep] = []
-    /// Whether it asks a follower that goes on to be told what it missed.
+    /// Whether it requests the missed changes for a follower that resumes.
     var isResumption = false
   }
 

@@ -93,10 +93,10 @@ extension MessageCenter {
   /// reported in part. An observer of the events that uses the center causes further events, and
   /// receives them.
   ///
-  /// While nobody observes the events, a post pays one load and one branch for them, even if they
+  /// While the events have no observer, a post pays one load and one branch for them, even if they
   /// were observed before. The center's ``registrations`` don't list the observers of its events.
   /// Releasing the center ends their observations; ``finish()`` doesn't. An error that such an
-  /// observer throws goes to standard error.
+  /// observer throws is a line on standard error.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
   /// Reports what the observers of this center throw, as a source that you can observe.

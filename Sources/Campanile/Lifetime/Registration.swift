@@ -139,7 +139,7 @@ public struct Registration: Sendable, Hashable {
     if takeBackPause() { tellMissed() }
   }
 
-  /// Takes one pause back, and calls nobody.
+  /// Takes one pause back, without a call of the observer.
   ///
   /// - Returns: Whether `tellMissed` is to follow, under no lock.
   func takeBackPause() -> Bool { ask(.takeBackPause) }

@@ -85,11 +85,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @usableFromInline
   package func audience(of key: String) -> KeyedAudience? {
-    // Before the lists are asked: whoever registers after this is not reached through any of them.
+    // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
     let wide = wide.isObserved ? wide : nil
     if let audience = keys.audience(of: key, wide: wide, registry, limit) { return audience }
-    // A post that nobody hears is an event all the same.
+    // A post that reaches no observer is an event all the same.
     return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide, limit) : nil
   }
 
@@ -144,14 +144,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ) -> Registration {
     var subject = given ?? nil
     if given != nil, subject.map({ isDeinitializing($0) }) ?? true {
-      // Nothing comes about an instance that has gone, or is going. A sequence stays silent and ends
-      // with the center: it waits for news of an instance that nobody can name.
+      // Nothing arrives about an instance that is dead or in its deinit. A sequence stays silent and
+      // ends with the center.
       guard case .reader = body.kind else { return ended }
       subject = nobody
     }
     request.isOnce = once
     let name = subject.map { SubjectName($0) }
-    // Kept until somebody holds its name.
+    // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }
     let lifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
     let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
@@ -200,11 +200,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   package func registrations(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) -> [Registration] {
-    // Its name is its own while it lives, which is as long as the caller needs it.
+    // Its name is unique while it lives, so it is kept to the end of the look-up.
     defer { withExtendedLifetime(subject) {} }
     let name = subject.flatMap { SubjectName(known: $0) }
     if subject != nil && name == nil { return [] }
-    // Chosen under the lock: what a live registration stands in is there.
+    // Chosen under the lock, because the lists of live registrations exist there.
     return registry.withState { $0.registrations(ownedBy: owner, of: key, about: name) }
   }
 
@@ -212,7 +212,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// The live observations, oldest first, with their keys as names.
   package var registrations: [RegistrationDescription] {
-    // Under the lock: what a registration stands in may go after it.
+    // Under the lock, because the list of a registration may be released after it.
     registry.describe { _ in lists }
   }
 }

@@ -31,7 +31,7 @@ extension MessageCenter {
     // A type's state is kept under the identity of the type, and finishes with its registration.
     let known = latestMessages.withLock { $0[id] } as! CurrentValue<M?>?
     if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
-    // Registered before it is published: whoever finds it there misses no later message.
+    // Registered before it is published, so that code that finds it there misses no later message.
     let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
       .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))

@@ -12,20 +12,20 @@
 ///
 /// ## Behavior
 ///
-/// A post reaches the observers that were registered when it began. Immediate observers are called
-/// in the order in which they registered, and so are those on one target. The post reaches the
-/// observers of the message's type, about its subject or about any, and the observers of any
-/// message. An observer that registers during a post hears the next one. An observer that ends
-/// before its turn is skipped.
+/// A post reaches the observers of the message's type, about its subject or about any, and the
+/// observers of any message, if they were registered when it began. An observer that registers
+/// during a post hears the next one, and one that ends before its turn is skipped. Observers of one
+/// place, the posting thread or one target, are called in the order in which they registered, unless
+/// they are asynchronous or bounded.
 ///
-/// All methods are safe from any thread and from inside an observer. No lock is held while an
-/// observer runs, or while its captured values are released.
+/// All methods are safe from any thread and from inside an observer, because no lock is held while
+/// an observer runs, or while its captured values are released.
 ///
-/// A post without observers costs a table look-up. Each immediate observer costs a few nanoseconds.
-/// With an owner an observer costs about 14 nanoseconds: its call retains and releases the owner.
-/// Two threads that post to one owner write one reference count. Such posts take no lock and
-/// allocate nothing, with three exceptions. The first post of a thread may do both. For observers
-/// of ``anyMessage``, a message of more than three words is allocated. A post takes a lock if a
+/// A post without observers costs a table look-up, and each immediate observer costs a few
+/// nanoseconds. With an owner it costs about 14, because its call retains and releases the owner:
+/// two threads that post to one owner write one reference count. Such posts take no lock and
+/// allocate nothing, with three exceptions: the first post of a thread may do both, a message larger
+/// than 24 bytes is allocated while ``anyMessage`` is observed, and a post takes a lock if a
 /// registration that it may hold ended meanwhile.
 ///
 /// The observations of a center end with it, as if by ``finish()``.
@@ -63,7 +63,7 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message without a subject.
   ///
-  /// When it returns, the immediate observers have been called. The others are called later.
+  /// When it returns, the immediate observers have been called, and the others may be called later.
   /// Observers of one subject do not receive the message.
   public func post<M: Message>(_ message: M) {
     find(message, Post())
@@ -81,7 +81,7 @@ public final class MessageCenter: Sendable {
   ///
   /// Use it in an observer that forwards messages, so that it does not receive its own message
   /// again. Only this post skips the registration: a message that an observer posts in response
-  /// reaches everybody.
+  /// reaches all observers.
   ///
   /// - Parameters:
   ///   - message: The message to post.
@@ -102,14 +102,15 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message and waits until every delivery of it has ended.
   ///
-  /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
-  /// canceled, dropped from a full buffer, or discarded with its owner or target. A target that
-  /// several observers share notices a canceled observation, or a dead owner, when it comes to the
-  /// message. So a target that does not run keeps the caller waiting.
+  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
+  /// buffer, or discarded with its owner or target. A delivery to a sequence ends when the message is
+  /// stored. On a target that several observers share, the delivery of a canceled observation or a
+  /// dead owner ends when the target reaches it, so a target that does not run keeps the caller
+  /// waiting.
   ///
-  /// Inside an asynchronous observer this method does not wait for that observer. Nor does it wait
-  /// for another observer that waits for this call in the same way. Neither of them could take
-  /// another message before the call returns.
+  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
+  /// that waits for this call in the same way, because neither could take another message before the
+  /// call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
@@ -177,7 +178,7 @@ public final class MessageCenter: Sendable {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// From then on a post reaches nobody, and queued deliveries are not made. A sequence still
+  /// From then on a post reaches no observer, and queued deliveries are not made. A sequence still
   /// returns the messages that it had stored. A later observation ends at once. Calls that began on
   /// another thread may still be running when this method returns. A second call does nothing.
   ///

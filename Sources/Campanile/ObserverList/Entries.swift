@@ -128,9 +128,9 @@ extension Entries {
   func append(_ id: UInt64, _ observer: UInt, _ held: borrowing ObserverRegistry.Held) {
     let index = count
     assert(index < capacity && (index == 0 || number(at: index - 1) < id))
-    // Pairs with `takeAddress`: first, so that who reads the identifier reads this observer.
+    // Pairs with `takeAddress`: first, so that a post that reads the identifier reads this observer.
     unsafe base[index].address.store(observer, ordering: .releasing)
-    // Pairs with `nextID`: before the count, so that who reads the count reads this identifier.
+    // Pairs with `nextID`: before the count, so that a post that reads the count reads this identifier.
     unsafe base[index].number.store(id, ordering: .releasing)
     publish(index + 1)
     // No pair: under the lock. The run ends here at the latest.

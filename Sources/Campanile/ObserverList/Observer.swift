@@ -128,7 +128,7 @@ class AnyObserver: @unchecked Sendable {
 
   /// Notes that something is missed, if the observer is paused.
   ///
-  /// In one step: whoever undoes the last pause sees it, or was first.
+  /// In one step, so that the thread that undoes the last pause sees it, or was first.
   ///
   /// - Returns: Whether the observer is paused.
   final func noteMiss() -> Bool {
@@ -203,7 +203,8 @@ extension AnyObserver {
     return type.init(traits, body)
   }
 
-  // Apart: a function looks up the classes that it names, whether it comes to use them or not.
+  // A function of its own, because a function looks up the classes that it names even if it does not
+  // use them.
   @inline(never)
   private static func makeClasses<Value>(of type: Value.Type) -> ObserverClasses {
     ObserverClasses(direct: DirectObserver<Value>.self, detailed: DetailedObserver<Value>.self)

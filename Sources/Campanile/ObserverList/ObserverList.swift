@@ -73,7 +73,7 @@ class ObserverList: @unchecked Sendable {
 
   // MARK: Questions of a post
 
-  /// Whether a post would find nobody.
+  /// Whether a post would find no observer.
   @inline(__always)
   var isEmpty: Bool {
     // Pairs with `addToPopulation`: the question is asked after this thread's earlier stores.

@@ -66,7 +66,7 @@ extension ObserverRegistry {
     if isWatched { send(.postReturned, valueType, nil, post.details) }
   }
 
-  /// Reports a post that nobody hears.
+  /// Reports a post that reaches no observer.
   @inline(never)
   func noteUnheard<Value>(_ value: Value, _ post: borrowing Post) {
     let post = notePosted(value, of: Value.self, post)

@@ -99,7 +99,7 @@
   func deliver<Value>(_ value: Value) -> PreparedCall? {
     if isArrival {
       let post = details?.post ?? Post()
-      // SAFETY: whoever delivers an arrival keeps the list.
+      // SAFETY: the code that delivers an arrival keeps the list.
       return unsafe only!._withUnsafeGuaranteedRef {
         $0.registry.arrive(value, post, at: newest, in: $0)
       }

@@ -4,7 +4,7 @@
 /// it: where the value is posted, and elsewhere if its type is Sendable. Copies that are sent on
 /// for other observers don't contain the subject.
 @safe package struct Post: @unchecked Sendable {
-  // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
+  // SAFETY: the poster keeps the subject until the post returns, and `kept` does in what outlives
   // it. To retain it for each post would be the most expensive thing that a post does.
   private let borrowed: Unmanaged<AnyObject>?
   private var kept: AnyObject?
@@ -81,7 +81,7 @@
     }
   }
 
-  /// A post that asks a follower that goes on to be told what it missed.
+  /// A post that requests the missed changes for a follower that resumes.
   static var resumption: Post { Post().with { $0.isResumption = true } }
 
   var isResumption: Bool { details?.content.isResumption ?? false }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The reservation of one post in progress: what other threads see of it.
 ///
-/// The thread that posts writes the reservation; whoever ends a registration reads it. `source` is
+/// The thread that posts writes the reservation; a thread that ends a registration reads it. `source` is
 /// the address of the registry being posted to, or 0, with a flag in its lowest bit. While `source`
 /// is set, `upper` bounds what the post may touch: no registration with a greater identifier, and
 /// no structure created after it.

@@ -9,11 +9,11 @@ extension StateSource {
   ///
   /// The `failures` of both states report what an observer of the pair throws.
   ///
-  /// Once one of the states has finished, changes of the pair carry the last value that it told. The
-  /// pair's `value` still reads both states.
+  /// Once one of the states has finished, changes of the pair carry the last value that it delivered.
+  /// The pair's `value` still reads both states.
   ///
-  /// Make a combined state once, and keep it: it keeps both states alive. Its observers do not. They
-  /// keep only its observations of the two states, and end when both states have ended. If an owner
+  /// Make a combined state once, and keep it, because each one that is made observes both states. It
+  /// keeps both states alive. Its observers do not: they end when both states have ended. If an owner
   /// without a ``Lifetime`` dies, its observer and these observations stay for a while. The next
   /// change of either state releases them, or further owners that observe this state do.
   ///
@@ -120,7 +120,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
     pair.register(request, body.keeping(self), options)
   }
 
-  // Kept: nobody else may keep it while a sequence of the combined state has no reader.
+  // Kept: it may have no other reference while a sequence of the combined state has no reader.
   var reference: @Sendable () -> (any SignalBase<Element>)? { { self } }
 }
 

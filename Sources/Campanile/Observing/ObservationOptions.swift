@@ -66,14 +66,13 @@ extension ObservationOptions where Source: StateSource {
   /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
   /// instead. A bounded sequence drops the first value like any other.
   ///
-  /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
-  /// is immediate. It is too if the caller is on the delivery's target already, and a post from there
-  /// would run the observer inline. A delivery that always queues makes it later. It is an `ordered`
-  /// one, one with a bounded buffer, or one to an actor, an executor, a global queue or an
-  /// asynchronous observer.
+  /// The call is made on the observer's delivery. It is made before `observe` returns if delivery is
+  /// immediate, or if the caller is on the delivery's target and a post from there would run the
+  /// observer inline. A delivery that always queues makes it later: an `ordered` one, one with a
+  /// bounded buffer, or one to an actor, an executor, a global queue or an asynchronous observer.
   ///
-  /// The first call of a combined state carries what its two states have told it. A change that one of
-  /// them is still telling follows as a change.
+  /// The first call of a combined state carries the values that its two states have delivered to it. A
+  /// change that one of them is still delivering follows as a change.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 

@@ -42,7 +42,7 @@ package struct SourceList<Value>: Sendable {
   fileprivate let registry: ObserverRegistry
   fileprivate let list: ObserverList
 
-  /// Whether a post would find nobody.
+  /// Whether a post would find no observer.
   package var isEmpty: Bool { list.isEmpty }
 
   /// A registration that has ended.

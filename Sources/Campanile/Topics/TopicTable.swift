@@ -62,7 +62,7 @@ struct TopicTable: ~Copyable, Sendable {
 ///
 /// A word. The message stays where the post has it, on the stack, until the post returns.
 @safe struct WideValue {
-  // SAFETY: who makes this keeps the message in place for as long as this and its copies live.
+  // SAFETY: the poster keeps the message in place for as long as this and its copies live.
   private let place: UnsafePointer<MessageCenter.PostedMessage>
 
   /// - Parameter place: Where the message stays until the post returns.
@@ -78,7 +78,7 @@ extension MessageCenter {
   /// Posts to the lists of the message's type, and to the observers of any message.
   @inline(__always)
   func find<M: Message>(_ message: M, _ post: borrowing Post) {
-    // Before the lists are asked: whoever registers after this is not reached through any of them.
+    // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
     let topic = unsafe topics.list(of: M.self)
     // Methods of the center itself, for the calls to be the last thing that this one does.

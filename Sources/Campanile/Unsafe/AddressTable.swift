@@ -80,7 +80,7 @@ extension AddressTable {
     // SAFETY: `index` is below the capacity, and an entry is unused by the invariant.
     // Pairs with `address`: before the key.
     unsafe entries.base[index].address.store(object, ordering: .releasing)
-    // Pairs with `index`: last, so that who finds the key finds the object.
+    // Pairs with `index`: last, so that a post that finds the key finds the object.
     unsafe entries.base[index].number.store(UInt64(key), ordering: .sequentiallyConsistent)
     if isUnused { entries.publish(entries.count + 1) }
   }

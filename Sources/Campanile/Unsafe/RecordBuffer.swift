@@ -160,7 +160,7 @@ import Synchronization
     let delivered = min(limit, count)
     for _ in 0..<delivered {
       let (record, place) = unsafe removeFirst()
-      // No pair: a number for whoever asks how much waits.
+      // No pair: a number for code that asks how much waits.
       left.store(count, ordering: .relaxed)
       func deliver<Value>(_ type: Value.Type) -> PreparedCall? {
         // SAFETY: the place holds an initialized value of this type, which is moved out now.
@@ -210,7 +210,7 @@ import Synchronization
     while !isEmpty {
       let (record, place) = unsafe removeFirst()
       func discard<Value>(_ type: Value.Type) {
-        // SAFETY: as in `deliver`; the value is released before whoever waits is told.
+        // SAFETY: as in `deliver`; the value is released before the waiting code resumes.
         let value = unsafe place.assumingMemoryBound(to: type).move()
         if !record.envelope.takeBack(value) { only?.counters?.countDrop() }
       }

@@ -36,7 +36,7 @@ extension SourceRegistry {
 
   /// The scope that the calling thread's code is part of, if any.
   package static var scope: AnyObject? {
-    // SAFETY: who has stored it keeps it until it stores what was there before.
+    // SAFETY: the code that stored it keeps it until it restores the previous one.
     unsafe ThreadRecord.current.pointee.scope?.takeUnretainedValue()
   }
 

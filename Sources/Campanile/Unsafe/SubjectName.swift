@@ -191,7 +191,7 @@ extension SubjectTag {
   /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.
   @inline(never)
   static func address(for subject: ObjectIdentifier) -> UInt? {
-    // SAFETY: who posts keeps the subject until the post returns.
+    // SAFETY: the poster keeps the subject until the post returns.
     let living = SubjectAddress(word: UInt(bitPattern: subject)).living
     return SubjectName(known: living)?.address.word
   }

@@ -202,7 +202,7 @@ package final class NotificationHub: Sendable {
 
   /// Whether some observers want decoded values.
   ///
-  /// Decoders are foreign code. So the content is made before the post begins, and whoever waits for
+  /// Decoders are foreign code. So the content is made before the post begins, and code that waits for
   /// posts does not wait for a decoder.
   package var decodes: Bool { !codecs.isEmpty }
 

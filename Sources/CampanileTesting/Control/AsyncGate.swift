@@ -25,7 +25,7 @@ public final class AsyncGate: Sendable {
   ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
   public func pass(
-    within limit: Duration = .seconds(600), file: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) async {
     await pass(warningAfter: Gate.patience, within: limit) { Gate.warn($0, Caller(file, line)) }
   }

@@ -42,7 +42,7 @@ public final class Gate: Sendable {
   ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
   public func pass(
-    within limit: Duration = .seconds(600), file: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) {
     pass(warningAfter: Self.patience, within: limit) { Self.warn($0, Caller(file, line)) }
   }
@@ -52,11 +52,10 @@ public final class Gate: Sendable {
     arrivals.signal()
     // Each thread that passes lets the next one pass.
     defer { opened.signal() }
-    let start = DispatchTime.now()
-    if opened.wait(timeout: start + .init(min(patience, limit))) == .success { return }
+    if opened.wait(for: min(patience, limit)) { return }
     if patience < limit {
       warn(.held(patience))
-      if opened.wait(timeout: start + .init(limit)) == .success { return }
+      if opened.wait(for: limit - patience) { return }
     }
     warn(.opened(limit))
   }
@@ -74,7 +73,7 @@ public final class Gate: Sendable {
   public func waitUntilReached(
     within limit: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
   ) throws {
-    if arrivals.wait(timeout: .now() + .init(limit)) == .success { return }
+    if arrivals.wait(for: limit) { return }
     throw ExpectationFailure(
       .timedOut,
       "Expected another arrival at the gate within \(limit), after \(arrivalCount) in all.",
@@ -101,6 +100,17 @@ public final class Gate: Sendable {
   ///
   /// A second call does nothing.
   public func open() { opened.signal() }
+}
+
+extension DispatchSemaphore {
+  /// Waits for a signal, in the steps of a ``TimeLimit``.
+  ///
+  /// - Returns: Whether there was one in time.
+  fileprivate func wait(for limit: Duration) -> Bool {
+    let step = DispatchTimeInterval(limit / TimeLimit.steps)
+    for _ in 0..<TimeLimit.steps where wait(timeout: .now() + step) == .success { return true }
+    return false
+  }
 }
 
 extension DispatchTimeInterval {

@@ -41,6 +41,10 @@
     return pool
   }
 
+  private struct Silence: Error, CustomStringConvertible {
+    let description = "The page does not read, send, or end the connection"
+  }
+
   /// A connection to a page, made by hand.
   struct PageClient {
     private let socket: AsyncSocket
@@ -55,16 +59,43 @@
 
     func send(_ text: String) async throws { try await send(bytes: Array(text.utf8)) }
 
-    func send(bytes: [UInt8]) async throws { try await socket.write(Data(bytes)) }
+    func send(bytes: [UInt8]) async throws {
+      try await limited { try await socket.write(Data(bytes)) }
+    }
 
     /// Some of what the server has sent; `nil` at the end of the connection.
-    func read() async -> [UInt8]? { try? await socket.read(atMost: 4_096) }
+    func read() async throws -> [UInt8]? {
+      do {
+        return try await limited { try await socket.read(atMost: 4_096) }
+      } catch let silence as Silence {
+        throw silence
+      } catch {
+        return nil
+      }
+    }
+
+    /// Throws if the server lets the client wait for longer than `patience`.
+    private func limited<Result: Sendable>(
+      _ operation: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+      let task = Task { try await operation() }
+      let timer = Task {
+        try await Task.sleep(for: patience)
+        task.cancel()
+      }
+      defer { timer.cancel() }
+      do {
+        return try await task.value
+      } catch {
+        throw task.isCancelled ? Silence() : error
+      }
+    }
 
     /// What the server sends, up to the end of the connection; of a stream only the beginning.
-    func readToEnd() async -> Answer {
+    func readToEnd() async throws -> Answer {
       var bytes: [UInt8] = []
       var answer = Answer(text: "")
-      while !answer.isStream, let more = await read() {
+      while !answer.isStream, let more = try await read() {
         bytes += more
         answer = Answer(text: String(decoding: bytes, as: UTF8.self))
       }
@@ -79,7 +110,7 @@
       defer { client.close() }
       // A server that has heard enough reads no more.
       try? await client.send(text)
-      return await client.readToEnd()
+      return try await client.readToEnd()
     }
   }
 
@@ -105,7 +136,7 @@
       client = try await PageClient(page)
       try await client.send(page.request("events"))
       while !text.contains("\r\n\r\n") {
-        guard let bytes = await client.read() else { return nil }
+        guard let bytes = try await client.read() else { return nil }
         text += String(decoding: bytes, as: UTF8.self)
       }
       guard text.hasPrefix("HTTP/1.1 200 OK\r\n"), let end = text.firstRange(of: "\r\n\r\n") else {
@@ -117,7 +148,7 @@
     deinit { client.close() }
 
     /// The next event, or a comment with no name; `nil` at the end of the stream.
-    func next() async -> (name: String, json: Data)? {
+    func next() async throws -> (name: String, json: Data)? {
       while true {
         if let end = text.firstRange(of: "\n\n") {
           let lines = text[..<end.lowerBound].split(separator: "\n")
@@ -127,7 +158,7 @@
           }
           return (String(field("event: ") ?? ""), Data((field("data: ") ?? "").utf8))
         }
-        guard let bytes = await client.read() else { return nil }
+        guard let bytes = try await client.read() else { return nil }
         text += String(decoding: bytes, as: UTF8.self)
       }
     }
@@ -138,17 +169,19 @@
     func rows<Row: Codable>(
       _ name: String, of type: Row.Type, until isRight: ([Row]) -> Bool
     ) async throws -> [Row] {
-      while true {
+      try await answer {
         if let json = unread.removeValue(forKey: name) {
           let rows = try JSONDecoder().decode(PageTable<Row>.self, from: json).rows
           if isRight(rows) { return rows }
         }
-        guard let event = await next() else { break }
+        let event = try #require(try await next(), "The stream ended before \(name) were right")
         unread[event.name] = event.json
+        return nil
       }
-      Issue.record("The stream ended before \(name) were as they should be")
-      return []
     }
+
+    /// Reads the rest of the stream.
+    func expectEnd() async throws { try await answer { try await next() == nil ? () : nil } }
   }
 
   private func sockaddr(_ port: UInt16) throws -> some SocketAddress {

@@ -158,7 +158,7 @@
       let page = try await inspector.serve(.patient)
       let client = try await PageClient(page)
       try await client.send(bytes: Array("GET /".utf8) + [0xFF, 0xFE] + Array("\r\n\r\n".utf8))
-      #expect(await client.readToEnd().status == 400)
+      #expect(try await client.readToEnd().status == 400)
       client.close()
       await page.stop()
     }
@@ -171,7 +171,7 @@
       let client = try await PageClient(page)
       let block = [UInt8](repeating: 0x61, count: 65_536)
       await #expect(throws: (any Error).self) {
-        while true { try await client.send(bytes: block) }
+        for _ in 0..<1_000 { try await client.send(bytes: block) }
       }
       client.close()
       #expect(try await PageClient.ask(page, page.request()).status == 200)
@@ -187,22 +187,25 @@
       let half = page.request().dropLast(2)
       let clients = [try await PageClient(page), try await PageClient(page)]
       for client in clients { try await client.send(String(half)) }
-      for client in clients { #expect(await client.readToEnd().text.isEmpty) }
+      for client in clients { #expect(try await client.readToEnd().text.isEmpty) }
       // On a busy machine this one may be cut off, too.
-      while try await PageClient.ask(page, page.request()).status != 200 {}
+      try await answer {
+        try await PageClient.ask(page, page.request()).status == 200 ? () : nil
+      }
       for client in clients { client.close() }
       await page.stop()
     }
 
-    @Test("Ten thousand requests are each answered, and the page goes on", .timeLimit(.long))
-    func tenThousand() async throws {
+    // Many more than the connections and the browsers that a page has at a time.
+    @Test("A thousand requests are each answered, and the page goes on")
+    func thousand() async throws {
       let page = try await inspector.serve(.patient)
       let wrong = "GET /guess/ HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n"
       let refused = try await withThrowingTaskGroup { group in
         for _ in 0..<100 {
           group.addTask {
             var count = 0
-            for _ in 0..<100 where try await PageClient.ask(page, wrong).status == 404 {
+            for _ in 0..<10 where try await PageClient.ask(page, wrong).status == 404 {
               count += 1
             }
             return count
@@ -210,7 +213,7 @@
         }
         return try await group.reduce(0, +)
       }
-      #expect(refused == 10_000)
+      #expect(refused == 1_000)
       #expect(try await PageClient.ask(page, page.request()).status == 200)
       await page.stop()
     }

@@ -182,17 +182,19 @@
       let page = try await Inspector(of: center).serve(quick)
       let stream = try #require(try await PageEvents(page))
       var names: [String] = []
-      for _ in 0..<5 { names.append(await stream.next()?.name ?? "end") }
-      while names.contains("") {
-        names.removeAll { $0.isEmpty }
-        while names.count < 5 { names.append(await stream.next()?.name ?? "end") }
+      try await answer {
+        let name = try await stream.next()?.name ?? "end"
+        if !name.isEmpty { names.append(name) }
+        return names.count == 5 ? () : nil
       }
       #expect(names.sorted() == ["observers", "posts", "registrations", "sums", "types"])
-      for _ in 0..<3 { #expect(await stream.next()?.name.isEmpty == true) }
+      for _ in 0..<3 { #expect(try await stream.next()?.name.isEmpty == true) }
       let token = center.observe(Asked.self) { _ in }
-      var next = await stream.next()
-      while next?.name == "" { next = await stream.next() }
-      #expect(next?.name == "registrations")
+      let next = try await answer {
+        let name = try await stream.next()?.name
+        return name == "" ? nil : .some(name)
+      }
+      #expect(next == "registrations")
       withExtendedLifetime(token) {}
       await page.stop()
     }
@@ -203,9 +205,8 @@
       limits.streams = 1
       let page = try await Inspector(of: center).serve(limits)
       for _ in 0..<3 {
-        var stream = try await PageEvents(page)
-        while stream == nil { stream = try await PageEvents(page) }
-        #expect(await stream?.next() != nil)
+        var stream: PageEvents? = try await answer { try await PageEvents(page) }
+        #expect(try await stream?.next() != nil)
         #expect(try await PageEvents(page) == nil)
         // Leaves, and tells nobody but by closing its connection.
         stream = nil
@@ -222,9 +223,7 @@
       #expect(try await PageClient.ask(page, page.request()).status == 200)
       #expect(source.looks.values.isEmpty)
       let stream = try #require(try await PageEvents(page))
-      var event = await stream.next()
-      while let other = event, other.name != "types" { event = await stream.next() }
-      #expect(event != nil)
+      _ = try await stream.rows("types", of: TypeRow.self) { _ in true }
       #expect(!source.looks.values.isEmpty)
       await page.stop()
     }
@@ -235,7 +234,7 @@
       let page = try await serveOnQuietPort(inspector)
       let stream = try #require(try await PageEvents(page))
       await page.stop()
-      while await stream.next() != nil {}
+      try await stream.expectEnd()
       await #expect(throws: (any Error).self) { try await PageClient(page) }
       await page.stop()
       let again = try await inspector.serve(port: page.port, quick)
@@ -249,20 +248,22 @@
     ///
     /// Nobody else takes the port when it is free again.
     private func serveOnQuietPort(_ inspector: Inspector) async throws -> InspectorPage {
-      while true {
+      try await answer {
         do {
           return try await inspector.serve(port: .random(in: 10_000..<20_000), quick)
-        } catch let error as InspectorError where error.code == .portUnavailable {}
+        } catch let error as InspectorError where error.code == .portUnavailable {
+          return nil
+        }
       }
     }
 
     @Test("Releasing the page ends it, and the last of page and inspector the trace")
     func release() async throws {
-      weak var trace: Trace?
+      let traces = LeakTracker()
       var page: InspectorPage?
       do {
         let inspector = Inspector(of: center)
-        trace = inspector.trace
+        traces.track(inspector.trace)
         page = try await inspector.serve(quick)
       }
       let stream: PageEvents
@@ -273,10 +274,10 @@
       center.post(Told())
       // The page keeps the trace, and goes on.
       _ = try await stream.rows("types", of: TypeRow.self) { $0.map(\.posts) == [1] }
-      #expect(trace != nil)
+      #expect(traces.alive.count == 1)
       page = nil
-      while await stream.next() != nil {}
-      while trace != nil { await Task.yield() }
+      try await stream.expectEnd()
+      try await traces.expectGone(within: patience)
     }
 
     @Test("A registration that two sources have is counted once")
@@ -310,7 +311,7 @@
     }
 
     @Test("After a pause, the page does not begin with what was before it")
-    func pause() async {
+    func pause() async throws {
       let time = Locked(ContinuousClock.now)
       let count = Locked(0)
       let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
@@ -320,38 +321,34 @@
         }
         return [PageSection(name: "count", json: Data("\(made)".utf8))]
       }
-      func next() async -> String {
-        while true {
-          if let one = await feed.sections().first {
-            return String(decoding: one.json, as: UTF8.self)
-          }
-          await Task.yield()
-        }
+      func next() async throws -> String {
+        let section = try await answer { await feed.sections().first }
+        return String(decoding: section.json, as: UTF8.self)
       }
-      #expect(await next() == "1")
+      #expect(try await next() == "1")
       time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
-      #expect(await next() == "2")
+      #expect(try await next() == "2")
       // It has been shown in time, and grows old again.
       time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
-      #expect(await next() == "3")
+      #expect(try await next() == "3")
       // Whoever always asks late is shown something, too.
       var shown: Set<Data> = []
-      while shown.count < 2 {
+      try await answer {
         time.withLock { $0 = $0.advanced(by: .seconds(10)) }
         if let section = await feed.sections().first { shown.insert(section.json) }
-        await Task.yield()
+        return shown.count < 2 ? nil : ()
       }
     }
 
     @Test("After a long computation, the feed rests longer", arguments: [(1, 9), (3, 10)])
-    func rest(took: Int, rested: Int) async {
+    func rest(took: Int, rested: Int) async throws {
       let start = ContinuousClock.now
       let time = Locked(start)
       let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
         time.withLock { $0 = $0.advanced(by: .seconds(took)) }
         return [PageSection(name: "empty", json: Data())]
       }
-      while await feed.sections().isEmpty { await Task.yield() }
+      _ = try await answer { await feed.sections().first }
       #expect(await feed.next == start.advanced(by: .seconds(took + rested)))
     }
 

@@ -15,22 +15,22 @@ extension Implementation {
     name: "MessageCenter",
     abilities: common.union([
       .subjects, .wildcards, .concurrency, .postAndWait, .nesting, .listing,
-    ]), patience: .seconds(60)
+    ]), patience: 200
   ) { CenterSource() }
 
   static let broadcaster = Implementation(
     name: "Broadcaster",
     abilities: common.union([.concurrency, .postAndWait, .nesting, .listing]),
-    patience: .seconds(60)
+    patience: 200
   ) { BroadcasterSource() }
 
   static let currentValue = Implementation(
     name: "CurrentValue", abilities: common.union([.concurrency, .state, .listing]),
-    patience: .seconds(60)
+    patience: 200
   ) { ValueSource() }
 
   static let keyValueObserving = Implementation(
-    name: "Key-value observing", abilities: common.union([.nesting]), patience: .seconds(60)
+    name: "Key-value observing", abilities: common.union([.nesting]), patience: 200
   ) { PropertySource() }
 }
 

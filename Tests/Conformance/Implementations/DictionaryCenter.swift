@@ -4,7 +4,7 @@ import Synchronization
 extension Implementation {
   static let dictionary = Implementation(
     name: "Dictionary under a mutex",
-    abilities: [.subjects, .wildcards, .queues, .concurrency, .nesting], patience: .seconds(2)
+    abilities: [.subjects, .wildcards, .queues, .concurrency, .nesting], patience: 20
   ) { DictionaryCenter() }
 }
 

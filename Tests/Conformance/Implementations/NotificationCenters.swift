@@ -5,12 +5,12 @@ extension Implementation {
   static let replacement = Implementation(
     name: "CampanileNotificationCenter",
     abilities: [.subjects, .wildcards, .queues, .concurrency, .owners, .lifetimes, .nesting],
-    patience: .seconds(60)
+    patience: 20
   ) { NotificationSource(CampanileNotificationCenter.NotificationCenter()) }
 
   static let foundation = Implementation(
     name: "Foundation", abilities: [.subjects, .wildcards, .queues, .concurrency, .nesting],
-    patience: .seconds(2)
+    patience: 20
   ) { NotificationSource(Foundation.NotificationCenter()) }
 }
 

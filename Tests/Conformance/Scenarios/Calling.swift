@@ -81,7 +81,7 @@ extension Scenario {
       // From another thread, since a lock that is taken twice by one thread ends the process.
       let patience = stage.implementation.patience
       let post: @Sendable () -> Void = {
-        isFree.set(stage.begin(within: patience) { source.post(7) }())
+        isFree.set(stage.begin { source.post(7) }(within: patience))
       }
       let handle = source.observe { [last = LastWord(post)] _ in last.touch() }
       handle.cancel()

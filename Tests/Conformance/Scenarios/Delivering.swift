@@ -34,7 +34,7 @@ extension Scenario {
       let post = stage.beginPost(1, to: source, heldBy: place)
       handle.cancel()
       place.letGo()
-      try stage.expect(post.ends(), "deadlocks")
+      try stage.expect(post(), "deadlocks")
       place.flush()
       try stage.expect(heard.values == [], "delivers what was queued before")
     },
@@ -43,9 +43,9 @@ extension Scenario {
       let handle = source.observe(Wish(place: place)) { heard.record($0) }
       let post = stage.beginPost(1, to: source, heldBy: place)
       // A poster that waits stays where it is.
-      let hasWaited = !post.hasReturned && !place.sees { post.hasReturned }
+      let hasWaited = !post(within: stage.implementation.patience)
       place.letGo()
-      try stage.expect(post.ends(), "deadlocks")
+      try stage.expect(post(), "deadlocks")
       try stage.expect(!hasWaited, "makes the poster wait until the queue has run the observer")
       place.flush()
       try stage.expect(heard.values == [1], "delivers \(heard.values)")
@@ -96,20 +96,11 @@ extension Scenario {
   ]
 }
 
-/// A post on a thread of its own.
-private struct BegunPost {
-  fileprivate let returned: Kept<Bool>
-  /// Waits until the post has returned, and says whether it did so in time.
-  let ends: @Sendable () -> Bool
-
-  var hasReturned: Bool { returned.value != nil }
-}
-
 extension Stage {
   /// Holds `place` and posts to `source`; returns when the post has returned, or waits for the place.
   fileprivate func beginPost(
     _ number: Int, to source: any Source, heldBy place: Place
-  ) -> BegunPost {
+  ) -> Begun {
     place.hold()
     let returned = Kept<Bool>()
     let ends = begin {
@@ -118,19 +109,6 @@ extension Stage {
     }
     // A poster that waits has put an operation behind the one that holds the queue.
     while returned.value == nil && place.operations.operationCount < 2 { sched_yield() }
-    return BegunPost(returned: returned, ends: ends)
-  }
-}
-
-extension Place {
-  /// Whether `condition` becomes true while the queue is held; looks for as long as a hundred
-  /// operations take elsewhere.
-  fileprivate func sees(_ condition: () -> Bool) -> Bool {
-    let other = DispatchQueue(label: "elsewhere")
-    for _ in 0..<100 {
-      if condition() { return true }
-      other.sync { _ = sched_yield() }
-    }
-    return condition()
+    return ends
   }
 }

@@ -26,13 +26,13 @@ func bridgeInCampanile() -> Screen {
   let oldLevels = PassthroughSubject<Int, Never>()
   let levels = Broadcaster<Int>()
   let bridge = oldLevels.sink { levels.send($0) }
+  let token = levels.observe { screen.show($0) }
+  oldLevels.send(5)
 
-  // The values go to the new source, and from there to those that still subscribe to the old one.
   let meter = Meter()
-  let forwarding = levels.observe(on: .main) { meter.levels.send($0) }
   let cancellable = meter.oldLevels.sink { screen.show($0) }
-  for level in [5, 6] { oldLevels.send(level) }
+  meter.levels.send(6)
   for cancellable in [bridge, cancellable] { cancellable.cancel() }
-  withExtendedLifetime(forwarding) {}
+  withExtendedLifetime(token) {}
   return screen
 }
