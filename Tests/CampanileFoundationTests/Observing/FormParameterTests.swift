@@ -135,11 +135,8 @@ struct FormParameterTests {
     let sequences = sources.map { $0.values(.once) }
     let named = center.notifications(of: name).values(.once)
     postTwo()
-    for sequence in sequences {
-      for await number in sequence { heard.record(number) }
-    }
-    for await posted in named { heard.record(posted.number) }
-    #expect(heard.values == [1, 1, 1, 1, 8])
+    for sequence in sequences { #expect(await contents(of: sequence) == [1]) }
+    #expect(await contents(of: named).map(\.number) == [8])
     #expect(center.registrations.isEmpty)
   }
 

@@ -13,21 +13,6 @@ extension NotificationHub {
 struct HubTests {
   private let heard = Recorder<Int>()
 
-  @Test("K16 what an observer captured is released when it ends", arguments: [1, 2, 8])
-  func captured(width: Int) {
-    let (center, live) = (NotificationCenter(), LiveCount())
-    onThreads(width) { _ in
-      for number in 0..<100 {
-        let tracked = Tracked(live)
-        let token = center.observe(.tick) { [tracked] _ in tracked.touch() }
-        center.post(.tick, number)
-        token.cancel()
-      }
-    }
-    center.post(.tick, 0)
-    #expect(live.current == 0)
-  }
-
   @Test("K16 the block in the center goes with the post after the last observer")
   func feedGoes() async throws {
     let center = NotificationCenter()

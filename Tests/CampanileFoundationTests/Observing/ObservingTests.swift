@@ -176,21 +176,6 @@ struct ObservingTests {
     #expect(!overlaps.hasOverlapped)
   }
 
-  @Test("An observer of one delivery, of whatever name, is called once", arguments: [1, 2, 8])
-  func once(width: Int) {
-    let bell = Bell()
-    let tokens = [
-      center.observe(.tick, .once) { [heard] _ in heard.record(1) },
-      center.notifications(of: nil, object: bell).observe(.once) { [heard] _ in heard.record(2) },
-    ]
-    center.post(.tock, 0)
-    onThreads(width) { [center] _ in
-      for number in 0..<100 { center.post(.tick, number, object: bell) }
-    }
-    #expect(heard.values.sorted() == [1, 2])
-    #expect(tokens.allSatisfy { !$0.isActive })
-  }
-
   @Test("What is read of a notification is of a Sendable type, or nothing")
   func content() {
     let bell = Bell()

@@ -142,6 +142,25 @@ func expectOrder(
   }
 }
 
+/// What a sequence hands out until it ends, or so many values; a test goes on if neither comes, and has
+/// failed.
+func contents<Element>(
+  of sequence: ValueSequence<Element>, upTo count: Int = .max,
+  at location: SourceLocation = #_sourceLocation
+) async -> [Element] {
+  let (read, hasEnded) = (Recorder<Element>(), Inbox<Bool>())
+  let task = Task {
+    for await value in sequence {
+      read.record(value)
+      if read.count == count { break }
+    }
+    hasEnded.record(true)
+  }
+  _ = await hasEnded.values(count: 1, at: location)
+  task.cancel()
+  return read.values
+}
+
 extension Locked {
   /// A lock that is shared by reference.
   final class Shared: Sendable {

@@ -78,8 +78,8 @@ struct TypedNotificationTests {
     #expect(token.isActive && center.registrations.count == 2)
     for number in 1...2 { center.post(Rung(number: number)) }
     #expect(!token.isActive && center.registrations.isEmpty)
-    for await rung in values { heard.record(rung.number * 10) }
-    #expect(heard.values == [1, 10])
+    #expect(heard.values == [1])
+    #expect(await contents(of: values).map(\.number) == [1])
   }
 
   @Test("H3 a failure is reported once, where the observer runs, also behind a filter")

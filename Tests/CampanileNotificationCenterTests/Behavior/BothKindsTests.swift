@@ -104,22 +104,6 @@ struct BothKindsTests {
     withExtendedLifetime((tokens, screen)) {}
   }
 
-  @Test("A source keeps its center, and an observation does not")
-  func lifetimes() {
-    var center: CampanileNotificationCenter.NotificationCenter? = .init()
-    weak let seen = center
-    let source = center.map { $0.notifications(of: .tick) }
-    center = nil
-    #expect(seen != nil)
-    let token = source?.observe { _ in }
-    #expect(token?.isActive == true)
-    withExtendedLifetime(source) {}
-    func observe() -> ObservationToken {
-      CampanileNotificationCenter.NotificationCenter().observe(.tick) { _ in }
-    }
-    #expect(!observe().isActive)
-  }
-
   @Test("A center that is known as observable alone is observed and posted to, whichever it is")
   func asProtocol() {
     let centers: [any ObservableNotificationCenter] = [

@@ -18,7 +18,7 @@ struct QueuedCallTests {
 
   @Test(
     "A7 K3 the poster goes on, and its block is not called, if it is canceled or removed meanwhile",
-    .timeLimit(.long), arguments: Interruption.allCases)
+    arguments: Interruption.allCases)
   func interrupted(interruption: Interruption) {
     let (queue, gate) = (WatchedQueue(), Gate())
     let token = center.add(.tick, queue: queue) { [heard] _ in heard.record(1) }

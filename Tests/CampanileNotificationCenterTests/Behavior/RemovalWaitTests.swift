@@ -12,7 +12,7 @@ struct RemovalWaitTests {
 
   @Test(
     "K3 K4 removal waits for no call that has begun; a token of `observe` can wait for it",
-    .timeLimit(.long), arguments: [false, true])
+    arguments: [false, true])
   func begun(waits: Bool) {
     let hear = { @Sendable [log, gate] in
       log.record("begins")

@@ -121,7 +121,7 @@ struct SeedACenterTests {
   }
 
   @Test(
-    "A7 A to B to A ends, with one-wide queues and with the main queue", .timeLimit(.long),
+    "A7 A to B to A ends, with one-wide queues and with the main queue",
     arguments: Circle.allCases)
   func a7(circle: Circle) {
     let (center, log) = (Ours(), Recorder<String>())
