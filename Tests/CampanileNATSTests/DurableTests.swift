@@ -310,6 +310,30 @@
     }
 
     @Test(
+      "R7 A restart of the server is no deletion of a consumer, and a deletion meanwhile is reported",
+      arguments: NATSServer.programs, [SIGTERM, SIGKILL])
+    func restarted(program: String, signal: Int32) async throws {
+      let server = try server(program)
+      let one = Member(bus(server, as: "one"))
+      try await one.relay.flush()
+      one.post(1...3)
+      #expect(try await one.ticks.next(3) == [1, 2, 3])
+      for isDeleted in [false, true] {
+        // The files are complete when the server has ended by itself.
+        server.end(isDeleted ? SIGTERM : signal)
+        if isDeleted {
+          try FileManager.default.removeItem(
+            at: server.folder.appending(path: "js/jetstream/$G/streams/S/obs/one"))
+        }
+        try server.start()
+        try await one.relay.flush()
+        let denials = one.events.values.filter { $0.kind == .denied }
+        #expect(denials.count == (isDeleted ? 1 : 0), "\(denials)")
+      }
+      withExtendedLifetime(one) {}
+    }
+
+    @Test(
       "A stream that somebody deletes is created again", arguments: NATSServer.programs,
       ["two", nil])
     func deleted(program: String, name: String?) async throws {

@@ -134,9 +134,12 @@ import Testing
     var isRunning: Bool { running.withLock { $0?.process.isRunning ?? false } }
 
     /// Ends the server as no signal handler sees it.
-    func kill() {
+    func kill() { end(SIGKILL) }
+
+    /// Ends the server, and returns when it has ended.
+    func end(_ signal: Int32) {
       guard let (process, end) = running.withLock({ $0.take() }), process.isRunning else { return }
-      _ = Foundation.kill(process.processIdentifier, SIGKILL)
+      process.send(signal)
       end.wait()
     }
   }

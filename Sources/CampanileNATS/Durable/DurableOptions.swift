@@ -109,6 +109,10 @@
       var last_seq: UInt64
     }
 
+    struct Delivered: Decodable {
+      var consumer_seq: UInt64
+    }
+
     struct Stream: Decodable {
       var subjects: [String]?
       var max_bytes: Int?
@@ -127,7 +131,9 @@
     var num_waiting: Int?
     /// Whether a consumer sends nothing for a time that somebody has set.
     var paused: Bool?
-    /// When a stream or a consumer was created.
+    /// What a consumer has sent.
+    var delivered: Delivered?
+    /// When a stream was created.
     var created: String?
     /// The state of a stream.
     var state: State?

@@ -22,8 +22,8 @@
     ///
     /// Servers of a cluster may name different times for the same stream, so a time says nothing more.
     private var created = ""
-    /// When the consumer was created.
-    private var consumerCreated: String?
+    /// How many messages the consumer with a name has sent, as far as is known.
+    private var consumerSequence: UInt64 = 0
     private var settling = Settling()
     private var consumer = ""
     private var terms: ConsumerTerms
@@ -220,7 +220,7 @@
           (heardThrough, deliveries) = (0, NamedDeliveries())
           terms.streamIsAnother()
         }
-        consumerCreated = nil
+        consumerSequence = 0
         self.created = created
       }
       terms.streamIsLocated()
@@ -325,8 +325,11 @@
           // The process before has ended, or is cut off, and its server has not noticed.
           rest = PullBudget.longest + 1
         }
-        let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
-        consumerCreated = response.created
+        // When it was created says nothing: the answer to the first request after a restart of the
+        // server names another time (nats-server 2.9 to 2.15).
+        let sequence = response.delivered?.consumer_seq ?? consumerSequence
+        let isAnother = isNamed && sequence == 0 && consumerSequence > 0
+        consumerSequence = sequence
         // It may have begun before what is carried has changed.
         if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open + settling.count > 0 {
           settling.begin(after: rest, unacknowledged: open)
@@ -456,7 +459,10 @@
       pulls.arrived()
       defer { goOn() }
       let isWanted = patterns.want(message.subject, at: place)
-      if isNamed { return deliveries.hear(place, isWanted: isWanted) }
+      if isNamed {
+        consumerSequence = place.consumerSequence
+        return deliveries.hear(place, isWanted: isWanted)
+      }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
         // Something is missing.
         receiveAnew()
@@ -525,7 +531,7 @@
       if pulls.shrink(by: text) {
         pull()
       } else if text.contains(Self.deletion) {
-        (isUnanswered, consumerCreated) = (false, nil)
+        (isUnanswered, consumerSequence) = (false, 0)
         awaitDeletion()
         return isNamed ? reportDeletion() : nil
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {

@@ -1266,20 +1266,34 @@
     func deletedUnseen() {
       var state = DurableState(options("me"), id: "x")
       state.setPatterns(patterns("a"))
-      func connect(_ consumer: String, stream: String = "2026") -> String? {
+      /// - Parameters:
+      ///   - sent: How many messages the consumer has sent.
+      ///   - stream: When the stream was created.
+      func connect(sent: Int, stream: String = "2026") -> String? {
+        seconds += 1
         state.connected(info)
         while state.phase == .gathering { state.tick() }
         state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
         #expect(locate(&state, created: stream) == nil)
         state.requests = state.requests.filter { $0.subject.contains("CONSUMER.CREATE.") }
-        return answer(&state, #"{"created":"\#(consumer)"}"#)
+        let place = #"{"consumer_seq":\#(sent),"stream_seq":\#(sent == 0 ? 10 : sent)}"#
+        return answer(
+          &state, #"{"created":"2026-11-29T07:36:\#(seconds).1Z","delivered":\#(place)}"#)
       }
-      #expect(connect("1") == nil)
-      #expect(connect("1") == nil)
-      #expect(connect("2")?.contains("\"me\" has been deleted") == true)
-      #expect(connect("2") == nil)
+      var seconds = 10
+      #expect(connect(sent: 0) == nil)
+      #expect(connect(sent: 0) == nil)
+      // A server that was restarted names another time, and the same consumer.
+      #expect(connect(sent: 3) == nil)
+      #expect(connect(sent: 3) == nil)
+      #expect(connect(sent: 0)?.contains("\"me\" has been deleted") == true)
+      #expect(connect(sent: 0) == nil)
+      let place = "$JS.ACK.S.me.1.11.1.0.0"
+      #expect(state.received(message(place)) == .new(acknowledgment: place))
+      #expect(connect(sent: 0) != nil)
+      #expect(connect(sent: 1) == nil)
       // With the stream, all of its consumers are gone; the new one is heard from the beginning.
-      #expect(connect("3", stream: "2027") == nil)
+      #expect(connect(sent: 0, stream: "2027") == nil)
     }
 
     // Broken by: NamedDeliveries.hear, if it keeps what has the latest times.
