@@ -101,26 +101,34 @@
       // An end without a word is common among servers that are killed.
       if case NIOSSLError.uncleanShutdown = error {
       } else {
-        reason.set(Self.sentence(error))
+        reason.set(Self.sentence(error, tls, certificateName ?? address.host))
       }
       context.close(promise: nil)
     }
 
-    static func sentence(_ error: any Error) -> String {
+    /// - Parameter name: The name that the server's certificate must have.
+    static func sentence(_ error: any Error, _ tls: TLSOptions, _ name: String) -> String {
       switch error {
       case let error as NIOConnectionError:
         if let dns = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
-          return "Its name can't be looked up: \(dns)"
+          let reason = (dns as? SocketAddressError.UnknownHost)?.errorDescription ?? "\(dns)"
+          return "The name \(error.host) can't be looked up: \(reason)."
         }
-        return error.connectionErrors.first.map { sentence($0.error) } ?? "There is no connection."
-      case NIOSSLError.handshakeFailed(let error): return "TLS failed: \(error)"
-      case is BoringSSLError, is NIOSSLExtraError: return "TLS failed: \(error)"
+        return error.connectionErrors.first.map { sentence($0.error, tls, name) }
+          ?? "There is no connection."
       case let error as IOError where error.errnoCode == ECONNREFUSED:
         return "The connection is refused: nobody listens there."
-      case let error as IOError: return error.description
+      case let error as IOError: return "The connection has failed: \(text(error))."
       case ChannelError.connectTimeout: return "It doesn't answer."
-      default: return "\(error)"
+      default: return tls.sentence(error, name) ?? "\(error)"
       }
+    }
+
+    /// The system's words for an error, without the call that failed.
+    private static func text(_ error: IOError) -> Substring {
+      let text = error.description
+      let end = text.ranges(of: " (errno").last?.lowerBound ?? text.endIndex
+      return text[(text[..<end].ranges(of: ": ").last?.upperBound ?? text.startIndex)..<end]
     }
   }
 #endif

@@ -122,7 +122,9 @@
             handle(.closed(reason.sentence))
           }
           backlog.start(channel)
-        case .failure(let error): handle(.closed(FrameHandler.sentence(error)))
+        case .failure(let error):
+          let name = certificateName ?? address.host
+          handle(.closed(FrameHandler.sentence(error, tls, name)))
         }
       }
     }

@@ -21,14 +21,64 @@
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12
       if !verifies { configuration.certificateVerification = .none }
-      if let trusted { configuration.trustRoots = .file(trusted) }
+      if let trusted {
+        configuration.trustRoots = .certificates(
+          try Self.read("certificates", trusted) { try NIOSSLCertificate.fromPEMFile($0) })
+      }
       if let certificate, let key {
-        configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificate)
-          .map { .certificate($0) }
-        configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
+        configuration.certificateChain = try Self.read("certificates", certificate) {
+          try NIOSSLCertificate.fromPEMFile($0).map { .certificate($0) }
+        }
+        configuration.privateKey = .privateKey(
+          try Self.read("a private key", key) { try NIOSSLPrivateKey(file: $0, format: .pem) })
       }
       return try NIOSSLClientHandler(
         context: NIOSSLContext(configuration: configuration), serverHostname: name)
+    }
+
+    private static func read<Content>(
+      _ content: String, _ path: String, _ body: (String) throws -> Content
+    ) throws(ProtocolError) -> Content {
+      do {
+        return try body(path)
+      } catch {
+        throw ProtocolError("TLS failed: \(path) can't be read as a PEM file with \(content).")
+      }
+    }
+
+    /// A failure of TLS as a sentence; `nil` for other errors.
+    ///
+    /// - Parameter name: The name that the server's certificate must have.
+    func sentence(_ error: any Error, _ name: String) -> String? {
+      switch error {
+      case NIOSSLError.handshakeFailed(let error): return sentence(error, name)
+      case let error as NIOSSLExtraError
+      where [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error):
+        return "TLS failed: the server's certificate is not for \(name)."
+      case BoringSSLError.sslError(let stack), BoringSSLError.unknownError(let stack):
+        let words = stack.map { Self.words("\($0)") }
+        if words.contains("certificate verify failed") {
+          return "TLS failed: the server's certificate is not valid now, or "
+            + (trusted.map { "no certificate in \($0) has signed it." }
+              ?? "none that the system trusts has signed it.")
+        }
+        if words.contains("key values mismatch"), let certificate, let key {
+          return "TLS failed: the key in \(key) is not that of the certificate in \(certificate)."
+        }
+        return "TLS failed: \(words.joined(separator: ", "))."
+      case is BoringSSLError, is NIOSSLError, is NIOSSLExtraError: return "TLS failed: \(error)."
+      default: return nil
+      }
+    }
+
+    /// What an error of the library says: without its number, and without the file and the line in the
+    /// library's source.
+    ///
+    /// `Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`
+    private static func words(_ text: String) -> String {
+      let text = text[..<(text.firstRange(of: " at ")?.lowerBound ?? text.endIndex)]
+      let word = text.split(separator: ":").last ?? text
+      return word.lowercased().split(separator: "_").joined(separator: " ")
     }
   }
 #endif
