@@ -10,7 +10,6 @@
       try CommandProcess(["--nats", url] + arguments)
     }
 
-    // Broken by: Session.connect, if it gives up when the first server cannot be reached.
     @Test("One of several servers is enough", arguments: NATSServer.programs)
     func severalServers(program: String) async throws {
       let (server, dead) = (try NATSServer(program), try NATSServer(program))

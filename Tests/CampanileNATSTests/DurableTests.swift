@@ -120,7 +120,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: ConsumerTerms.configuration, if it changes a filter where the server misses it.
     @Test(
       "R4 A receiver with a name that wants something else as well misses nothing",
       arguments: NATSServer.programs)
@@ -144,7 +143,6 @@
       #expect(try await two.ticks.next(10) == Array(1...10))
     }
 
-    // Broken by: RelayCore.deliver, if what is to be delivered elsewhere counts as delivered.
     @Test(
       "R4 What waits on a queue when a receiver with a name ends comes again",
       arguments: NATSServer.programs)
@@ -169,7 +167,6 @@
       withExtendedLifetime((one, two, three, four, token)) {}
     }
 
-    // Broken by: PullBudget.next, if what was sent before has to fit in the bytes of a pull.
     @Test(
       "R2 Large messages that a receiver with a name did not acknowledge come again in order",
       arguments: NATSServer.programs)
@@ -197,7 +194,6 @@
       withExtendedLifetime((one, two, three, waiting, coming, hearing)) {}
     }
 
-    // Broken by: Relay.drain, if it does not wait for observers that run elsewhere.
     @Test(
       "R4 A receiver with a name that is drained has acknowledged what runs on a queue",
       arguments: NATSServer.programs)
@@ -229,7 +225,6 @@
       withExtendedLifetime((one, two, three, token, answering)) {}
     }
 
-    // Broken by: RelayCore.finishCalls, if an observer waits for itself.
     @Test("A receiver with a name can be drained by its observer", arguments: NATSServer.programs)
     func drainedByObserver(program: String) async throws {
       let server = try server(program)
@@ -375,7 +370,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: DurableState.answered, if only the error 10058 means that there is a stream.
     @Test(
       "R1 A relay that would create a stream otherwise uses the one that is there",
       arguments: NATSServer.programs)
@@ -393,7 +387,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: DurableState.answered, if it gives up where the server permits less.
     @Test(
       "A server that permits ten unacknowledged messages sends all to a receiver with a name",
       arguments: NATSServer.programs)
@@ -407,7 +400,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: NATSSession.receivedAcknowledgment, if a full name counts as a full stream.
     @Test(
       "A message whose name is full is refused, and messages of other names are stored",
       arguments: NATSServer.programs)
@@ -436,7 +428,6 @@
         raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: longPatience)
     }
 
-    // Broken by: NATSSession.deliverStored, if it takes who has sent a message for a relay that is there.
     @Test(
       "R8 Who has sent a stored message is named, and is no peer", arguments: NATSServer.programs)
     func storedSender(program: String) async throws {
@@ -461,7 +452,6 @@
       withExtendedLifetime(two) {}
     }
 
-    // Broken by: DurableState.answered, if a paused consumer is like any other.
     @Test(
       "A paused consumer is reported, and heard when the pause ends", arguments: NATSServer.programs
     )
@@ -489,7 +479,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: NATSSession.confirmed, if each post waits for the stream.
     @Test(
       "Posts to a stream that acknowledges nothing are stored, and flushes end",
       arguments: NATSServer.programs)
@@ -510,7 +499,6 @@
       withExtendedLifetime(one) {}
     }
 
-    // Broken by: NATSSession.denied, if posts wait for acknowledgments that cannot arrive.
     @Test(
       "Posts of a relay that may not hear answers are stored once, and flushes end",
       arguments: NATSServer.programs)

@@ -61,7 +61,6 @@
       withExtendedLifetime((one, wrong)) {}
     }
 
-    // Broken by: Relay.Transport.nats, if nothing observes a link without a valid address.
     @Test("An invalid address is logged, and the relay counts as not connected")
     func invalidAddress() async throws {
       let metrics = metrics

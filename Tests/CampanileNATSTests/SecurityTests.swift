@@ -315,7 +315,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: LinkState.perform, if it answers a server that reads no answers for ever.
     @Test("R6 A server that pings for ever and reads nothing is left")
     func pingFlood() async throws {
       let server = try await hostile(Self.greeting + "PONG\r\n", pings: true)

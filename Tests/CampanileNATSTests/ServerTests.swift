@@ -178,7 +178,6 @@
       withExtendedLifetime((one, two)) {}
     }
 
-    // Broken by: NATSSession.receivedAnswer, if only others can answer.
     @Test(
       "A relay that asks is itself asked if no other one answers", arguments: NATSServer.programs)
     func asksItself(program: String) async throws {

@@ -36,7 +36,6 @@
       }
     }
 
-    // Broken by: Relay.run, if it looks for a cancellation only before the shutdown.
     @Test("If the task is canceled while the relay is drained, the relay ends at once")
     func canceledWhileDraining() async throws {
       let (link, gate) = (QuietLink(), Gate())

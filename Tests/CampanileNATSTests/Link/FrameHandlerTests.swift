@@ -8,7 +8,6 @@
 
   @Suite("How what a server sends is handed on")
   struct FrameHandlerTests {
-    // Broken by: FrameHandler.deliverFrames, if it keeps back a part of a frame.
     @Test("A server is not silent while a message takes long to arrive")
     func slowMessage() throws {
       let configuration = try NATSConfiguration(servers: "nats://a:1")

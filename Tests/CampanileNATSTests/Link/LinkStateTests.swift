@@ -66,7 +66,6 @@
       link.handle(.frames(frames, byteCount: 0, .init()), of: number)
     }
 
-    // Broken by: ConnectionState.received, if an INFO replaces all that the server has said before.
     @Test("A server that has said that it ends is left though it describes itself again")
     func describesItselfAgain() throws {
       let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
@@ -137,7 +136,6 @@
       #expect(link.session.outbox.isEmpty)
     }
 
-    // Broken by: LinkState.confirmed, if the answer to its own ping counts as one for the session's.
     @Test("The answer to the question for the rest does not confirm that requests have ended")
     func endedAnswers() {
       var link = link
@@ -201,8 +199,6 @@
         .map { String(buffer: $0.bytes) }.joined()
     }
 
-    // Broken by: NATSSession.writeSubscriptions, if both servers send what one pull asks for.
-    // Broken by: DurableState.disconnected, if what the first server is asked for is asked of the second.
     @Test("R2 The second server sends nothing of what the first one was asked for")
     func pullsOfFirst() throws {
       var link = try pulling()
@@ -230,8 +226,6 @@
       #expect(sent(to: second, &link).contains("MSG.NEXT.S.me \(pullInbox(2, link))."))
     }
 
-    // Broken by: LinkState.perform, if a denial of the second server counts for the first.
-    // Broken by: LinkState.handOver, if it forgets that the second server denies answers.
     @Test("A second server that denies answers changes nothing until it is the only one")
     func secondDenies() throws {
       var link = try pulling()
@@ -251,7 +245,6 @@
       #expect(reasons.count == 1)
     }
 
-    // Broken by: NATSSession.connected, if the server that takes over is like the one before.
     @Test("A second server that permits answers is not taken for one that denies them")
     func firstDenies() throws {
       var link = try pulling()
@@ -268,7 +261,6 @@
       #expect(link.session.awaitsStream)
     }
 
-    // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
     @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
     func acknowledgedMeanwhile() throws {
       var link = try pulling()
@@ -295,7 +287,6 @@
       #expect(sent.contains { String(buffer: $0.bytes).contains("PUB \(reply) 4\r\n+ACK") })
     }
 
-    // Broken by: LinkState.confirmed, if all questions for the rest have one mark.
     @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
     func secondAttempt() {
       var link = link
@@ -321,7 +312,6 @@
       #expect(effects(&link).closed == [1])
     }
 
-    // Broken by: LinkState.tick, if it waits for the pings.
     @Test("R6 A first server that says nothing more is left after seconds")
     func firstIsSilent() {
       var link = link
@@ -335,7 +325,6 @@
       #expect(effects(&link).sent == ["2: HPUB a", "2: PING"])
     }
 
-    // Broken by: LinkState.tick, if it counts only once the first server is asked for the rest.
     @Test("R6 A second server that says nothing more after it accepted the relay holds nothing up")
     func secondIsSilent() {
       var link = link
@@ -362,7 +351,6 @@
       #expect(link.session.server != nil)
     }
 
-    // Broken by: LinkState.confirmed, if the answer to its first ping counts as one for the session's.
     @Test("Requests are taken until the second server knows that they have ended")
     func endsEarlyWithAnswers() {
       var link = link
@@ -375,7 +363,6 @@
       #expect(requests(after: .pong, reply: "r.2", from: 2, &link) == 0)
     }
 
-    // Broken by: LinkState.reconnect, if it hands over to the second server.
     @Test("Told to connect again, it leaves the second server, too")
     func reconnecting() {
       var link = link
@@ -399,7 +386,6 @@
       link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
     }
 
-    // Broken by: LinkState.hold, if it does not count; handOver, if it does not read again.
     @Test("R6 If the second server sends much, it waits until the first one has sent its rest")
     func holdsMuch() {
       var link = link
@@ -420,7 +406,6 @@
       #expect(backlog.reads)
     }
 
-    // Broken by: LinkState.tick, if it takes a server that it does not read for a silent one.
     @Test("R6 A second server that waits for the first one is not left as if it were silent")
     func heldBack() throws {
       let stage = try Self(pingInterval: 1)
@@ -438,7 +423,6 @@
       #expect(effects.messageCount == 5)
     }
 
-    // Broken by: LinkState.handOver, if it reads a server whose messages the relay does not take.
     @Test("R6 A relay that takes nothing does not read the second server after the first has gone")
     func takesNothing() {
       var link = link
@@ -449,7 +433,6 @@
       #expect(!backlog.reads)
     }
 
-    // Broken by: LinkState.hold, if it waits for a server that has not confirmed the subscriptions.
     @Test("R6 If the second server sends much before it confirms anything, the first one is left")
     func holdsMuchTooEarly() {
       var link = link
@@ -477,7 +460,6 @@
 
   @Suite("What has been read of a connection and not taken")
   struct BacklogTests {
-    // Broken by: NATSConnection.Backlog, if it has no limit, or forgets what its relay wants.
     @Test("R6 Nothing more is read while four megabytes wait, or while the relay takes nothing")
     func limit() {
       let backlog = NATSConnection.Backlog()
@@ -492,7 +474,6 @@
       #expect(backlog.reads)
     }
 
-    // Broken by: NATSConnection.Backlog, if it does not count what waits to be written.
     @Test("R6 Nothing more is read of a server that does not read the answers")
     func unwritten() {
       let backlog = NATSConnection.Backlog()
@@ -565,7 +546,6 @@
       #expect(incidents.contains { if case .flushed(7) = $0 { true } else { false } })
     }
 
-    // Broken by: NATSSession.denied, if it forgets for ever what was denied.
     @Test("A name that was denied is asked for again when the relay is asked to connect again")
     func deniedBefore() {
       var link = link
@@ -588,7 +568,6 @@
       #expect(open(4, &link).map { String($0.prefix(7)) } == ["SUB x.1", "SUB x.3"])
     }
 
-    // Broken by: LinkState.closed, if it takes the reason of an end for that of a failed attempt.
     @Test("A connection that is reset, or not answered, is an interruption, and others are not")
     func interruptions() {
       func ends(_ effects: LinkState.Effects) -> [String] {
@@ -626,7 +605,6 @@
       #expect(reasons == ["nats://b:1: The server ends each connection at once. false"])
     }
 
-    // Broken by: LinkState.closed, if it connects again at once, however short the connections are.
     @Test("Servers that accept the relay and then end the connection are tried after a pause")
     func shortConnections() {
       var link = link
@@ -738,7 +716,6 @@
       #expect(link.takeEffects().connects.isEmpty)
     }
 
-    // Broken by: LinkState.closed, if it keeps whatever a server gives as its reason.
     @Test("R6 However many and long the reasons of servers are, few and short ones are kept")
     func manyReasons() throws {
       var link = link

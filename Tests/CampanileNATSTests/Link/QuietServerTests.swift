@@ -47,8 +47,6 @@
       }
     }
 
-    // Broken by: LinkState.end, if it asks for the unanswered pings alone; LinkState.leave, if it does
-    // not wait for an answer.
     @Test("R2 It receives at once from the next server if the one that it leaves answers")
     func reconnecting() {
       for answers in [true, false] {
@@ -81,7 +79,6 @@
       }
     }
 
-    // Broken by: LinkState.updated, if it learns from a server that is being left.
     @Test("What a server reports that is being left is none of the new list")
     func reportedWhileLeaving() throws {
       var link = link

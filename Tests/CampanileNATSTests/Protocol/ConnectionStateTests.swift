@@ -101,7 +101,6 @@
       #expect(state.isOpen)
     }
 
-    // Broken by: ConnectionState.received, if only answers to pings show that the server is there.
     @Test("A server that sends all the time is given up late, if it never answers")
     func answersLate() {
       let message = ServerMessage(subject: "a", sid: 1, reply: nil, headers: .none, payload: [])
@@ -173,7 +172,6 @@
         receive(&state, .error(text)) == [.close("The server refuses the connection: \(text).")])
     }
 
-    // Broken by: ConnectionState.quoted, if it does not read the numbers of characters.
     @Test(
       "The subject of a denial is read from each form that servers write",
       arguments: [

@@ -49,7 +49,6 @@
       for text in texts { #expect(!text.contains("s@cret") && !text.contains("s%40cret")) }
     }
 
-    // Broken by: Substring.removingPercents, if it takes a sign for a digit.
     @Test(
       "Percent signs without two hexadecimal digits after them stay in a password as they are",
       arguments: ["%+5", "%-0", "5%", "%5", "%5g", "%%"])
@@ -98,7 +97,6 @@
       #expect(pauses.dropFirst(10).allSatisfy { (15_000...30_000).contains($0) })
     }
 
-    // Broken by: ServerPool.learn, if it forgets for ever what is not reported.
     @Test("Servers that are not reported any more are tried when no other can be reached")
     func unreported() throws {
       let servers = try NATSConfiguration(servers: "nats://a").servers
@@ -121,7 +119,6 @@
       #expect(pass().count < 30)
     }
 
-    // Broken by: ServerPool.next, if it tries all of them in each pass, or always the same one.
     @Test("Of servers that are not reported any more, one is tried in each pass, after all others")
     func manyUnreported() {
       var dice = Dice()
@@ -182,7 +179,6 @@
       #expect(Set(pauses.dropFirst(10)).count > 20)
     }
 
-    // Broken by: ServerPool.learn, if it takes those that were tried in this pass for new ones.
     @Test(
       "There is a pause after each pass, though each server reports the others before it fails",
       arguments: [true, false])
@@ -229,7 +225,6 @@
       #expect(connects(&other, &dice, 1) == [learned[0]])
     }
 
-    // Broken by: ServerPool.learn, if it takes the last that is untried for one that was connected.
     @Test("In the given order, what a server reports before it refuses comes after those given")
     func reportedByRefusing() {
       var dice = Dice()
@@ -240,7 +235,6 @@
       #expect(connects(&pool, &dice, 3) == [servers[1], servers[2], reported])
     }
 
-    // Broken by: ServerPool.another, if it forgets which servers it has named.
     @Test(
       "To take the place of one that ends, each other server is tried", arguments: [true, false])
     func others(isShuffled: Bool) {

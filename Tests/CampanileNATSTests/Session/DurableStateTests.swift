@@ -188,7 +188,6 @@
       #expect(json.contains("\"opt_start_seq\":1,") || json.contains("\"opt_start_seq\":1}"))
     }
 
-    // Broken by: DurableState.tick, if it is always as patient, or again after an answer on the way.
     @Test("A JetStream that takes seven seconds for each answer is heard", arguments: ["me", nil])
     func slowInterface(name: String?) {
       var state = DurableState(options(name, creating: ["a"]), id: "x")
@@ -216,7 +215,6 @@
       #expect(state.requests.map(\.subject) == ["$JS.API.STREAM.INFO.S"])
     }
 
-    // Broken by: DurableState.deleteConsumer, if it deletes only what is being pulled.
     @Test("A receiver without a name leaves no consumer behind when it connects again")
     func leavesNoConsumer() {
       var state = pulling()
@@ -239,7 +237,6 @@
       #expect(asked(&named).map(\.subject) == ["STREAM.INFO.S"])
     }
 
-    // Broken by: DurableState.answered, if it only asks what is not acknowledged.
     @Test("R2 Nothing is pulled while the server may still send to a connection that has ended")
     func unnoticedEnd() {
       func secondsToPull(isUnnoticed: Bool) -> Int {
@@ -263,7 +260,6 @@
       #expect(secondsToPull(isUnnoticed: true) == 18 + 7)
     }
 
-    // Broken by: DurableState.answered, if it believes the first answer, or does not look at the pulls.
     @Test(
       "R2 While the server keeps a pull of a process before, nothing is pulled",
       arguments: [(0, 0), (1, 1), (2, 1 + 21 + 7)])
@@ -318,7 +314,6 @@
           == .new(acknowledgment: nil))
     }
 
-    // Broken by: DurableState.answered, if only a refused filter is left out.
     @Test(
       "A server that permits less of a consumer than is asked for decides that itself",
       arguments: [("me", "max_ack_pending", 10_121), (nil, "inactive_threshold", 10_153)]
@@ -340,7 +335,6 @@
       #expect(state.isReady)
     }
 
-    // Broken by: DurableState.heardOfPull, if it ends the silence of another request.
     @Test("Heartbeats of a pull do not keep a request without an answer from being repeated")
     func heartbeatsWhileAsking() {
       var state = pulling("me")
@@ -434,7 +428,6 @@
       #expect(json.contains("\"opt_start_seq\":1,") || json.contains("\"opt_start_seq\":1}"))
     }
 
-    // Broken by: DurableState.answered, if it creates what the server may still be deleting.
     @Test(
       "A stream that is found to be deleted is not created at once, either",
       arguments: ["me", nil])
@@ -482,7 +475,6 @@
       #expect(state.received(deleted) == .none)
     }
 
-    // Broken by: DurableState.locate, if posts wait for a stream that nobody asks for any more.
     @Test("Posts wait for a stream no longer than it is asked for")
     func unknownStream() {
       var state = DurableState(options(nil, creating: ["a"]), id: "x")
@@ -509,7 +501,6 @@
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":13") == true)
     }
 
-    // Broken by: NamedDeliveries.hear, if it looks at the number alone, or finishes what is lost.
     @Test("R4 A new leader that is behind makes nothing heard twice, and no number is confused")
     func numbersAgain() {
       var named = pulling("me")
@@ -535,7 +526,6 @@
       #expect(finished == [false, true])
     }
 
-    // Broken by: DurableState.answered, if it waits and does not take what is to be sent again.
     @Test("R2 What an ended connection was sent is taken once, and heard when it comes again")
     func takenOnce() throws {
       var state = pulling("me")
@@ -558,7 +548,6 @@
       }
     }
 
-    // Broken by: DurableState.take, if it asks for all at once, or goes on before that has come.
     @Test("What an ended connection was sent is taken a few megabytes at a time")
     func takenInParts() throws {
       var state = located("me")
@@ -578,7 +567,6 @@
       #expect(state.requests.isEmpty)
     }
 
-    // Broken by: PullBudget.next, if what was sent before has to fit in the bytes of a pull.
     @Test("R2 The server passes over nothing that it sends again")
     func heardAgain() throws {
       var state = located("me")
@@ -601,7 +589,6 @@
       #expect(last.body.contains("\"batch\":500") && last.body.contains("max_bytes"))
     }
 
-    // Broken by: DurableState.received, if it forgets what it does not hear.
     @Test("R2 What arrives just before the answer for the consumer is heard before newer messages")
     func beforeAnswer() {
       var state = pulling("me")
@@ -616,7 +603,6 @@
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
     }
 
-    // Broken by: DurableState.arrived, if it does nothing, or if parts of other messages count too.
     @Test("A long message is waited for, and what else arrives does not hide that a pull is gone")
     func slowMessage() {
       var state = pulling("me")
@@ -632,7 +618,6 @@
       #expect(!state.isReady)
     }
 
-    // Broken by: NamedDeliveries.open, if it is sorted as text.
     @Test("R2 The server is told in the order of the stream what is still being delivered")
     func orderOfProgress() {
       var state = pulling("me")
@@ -645,7 +630,6 @@
       #expect(told == replies)
     }
 
-    // Broken by: DurableState.answered, if it begins to wait again for each change.
     @Test("R2 What is carried while a receiver waits for the rest does not make it wait longer")
     func carriedWhileSettling() {
       var state = DurableState(options("me"), id: "x")
@@ -672,7 +656,6 @@
       #expect(pulls.map { $0.contains("\"expires\":1000000000") } == [true, false])
     }
 
-    // Broken by: DurableState.setPatterns, if each change begins again.
     @Test(
       "R1 A receiver is ready, and hears, however often something is carried or is not any more",
       arguments: ["me", nil])
@@ -701,7 +684,6 @@
       #expect(readyCount >= 3)
     }
 
-    // Broken by: DurableState.setPatterns, if a change is remembered when nothing is asked for any more.
     @Test("R1 A receiver begins again when it is asked for something after nothing")
     func beginsAfterNothing() {
       // The consumer is being created.
@@ -727,7 +709,6 @@
       return pulls
     }
 
-    // Broken by: DurableState.received, if the end of a pull is a loss while subscriptions change.
     @Test("A pull that ends for its bytes while subscriptions change is no loss")
     func bytesWhileChanging() {
       var state = pulling("me")
@@ -744,7 +725,6 @@
       #expect(state.isReady)
     }
 
-    // Broken by: DurableState.tickPulls, if each change begins its time again.
     @Test("Pulls that are lost are asked for again, however often something changes")
     func lostPullsWhileChanging() {
       var state = pulling("me")
@@ -758,7 +738,6 @@
       #expect(pulls >= 1)
     }
 
-    // Broken by: DurableState.tick, if the time of a pull counts while a long message arrives.
     @Test("A message that takes long is no lost pull, also if something changes then")
     func longWhileChanging() {
       var state = pulling("me")
@@ -772,7 +751,6 @@
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
     }
 
-    // Broken by: DurableState.tick, if a change begins the time of a pull again.
     @Test("A pull that ends without a word is asked for again in time, also if something changes")
     func silentEndWhileChanging() {
       var state = pulling("me")
@@ -801,7 +779,6 @@
       }
     }
 
-    // Broken by: DurableState.setPatterns, if changes make it wait for a deletion for ever.
     @Test("What is carried after a deletion does not put off the new stream")
     func changesAfterDeletion() {
       var state = pulling("me")
@@ -816,7 +793,6 @@
       #expect(asked > 0)
     }
 
-    // Broken by: DurableState.pull, if it goes on when the relay ends.
     @Test("A receiver that ends hears what has been sent, and asks for nothing more")
     func endsHearing() {
       var state = pulling("me")
@@ -833,7 +809,6 @@
       #expect(!asked(&state).contains { $0.subject.hasPrefix("CONSUMER.MSG.NEXT") })
     }
 
-    // Broken by: ConsumerTerms.configuration, if it filters whatever version the server has.
     @Test("A server before version 2.10 filters nothing for a receiver with a name")
     func unfilteredBefore() throws {
       for (version, name, isFiltered) in [
@@ -852,7 +827,6 @@
       }
     }
 
-    // Broken by: DurableState.setPatterns, if what is added has no beginning.
     @Test("A receiver with a name hears what is added later from then on, without a filter, too")
     func addedUnfiltered() {
       var state = DurableState(options("me"), id: "x")
@@ -886,7 +860,6 @@
       #expect(hear("a", 22) == news(22))
     }
 
-    // Broken by: DurableState.tick, if it takes what is carried first for all, though it is nothing.
     @Test("R4 All that is carried first has the messages that wait, however long after connecting")
     func firstPatternsLate() {
       var state = DurableState(options("me"), id: "x")
@@ -935,7 +908,6 @@
       #expect(state.requests.isEmpty)
     }
 
-    // Broken by: NATSSession.nameSender, if it takes any name.
     @Test("R6 The sender of stored messages is named once in a row, if the name is not too long")
     func storedSenders() {
       var session = NATSSession(id: 1, name: "one", processID: 1)
@@ -961,7 +933,6 @@
         ])
     }
 
-    // Broken by: DurableState.answered, if a paused consumer is like any other.
     @Test("That its consumer is paused is reported, and what comes later is heard")
     func paused() {
       var state = located("me")
@@ -1198,7 +1169,6 @@
       #expect(asked(&state).last?.body.contains("\"opt_start_seq\":12") == true)
     }
 
-    // Broken by: DurableState.answered, if only the error 10058 means that there is a stream.
     @Test(
       "R1 A stream that is there is used, for whatever reason the server doesn't create it",
       arguments: [10_074, 10_113])
@@ -1240,7 +1210,6 @@
       #expect(state.isReady)
     }
 
-    // Broken by: NamedDeliveries.hear, if it acknowledges what is sent again before its time.
     @Test("R4 What is still being delivered is not acknowledged, and the server is told of it")
     func unfinished() {
       var state = pulling("me")
@@ -1261,7 +1230,6 @@
       for _ in 1...6 { #expect(state.tickDeliveries().isEmpty) }
     }
 
-    // Broken by: DurableState.answered, if only a pull tells of it.
     @Test("R7 That a consumer with a name was deleted while nobody pulled is reported, once")
     func deletedUnseen() {
       var state = DurableState(options("me"), id: "x")
@@ -1296,7 +1264,6 @@
       #expect(connect(sent: 0, stream: "2027") == nil)
     }
 
-    // Broken by: NamedDeliveries.hear, if it keeps what has the latest times.
     @Test("R4 What was heard is known again, though a server's clock is behind that of another one")
     func clockBehind() {
       var deliveries = NamedDeliveries()
@@ -1315,7 +1282,6 @@
       }
     }
 
-    // Broken by: NamedDeliveries.finished, if it asks for the number alone.
     @Test("R4 What a stream before had under a number is not acknowledged to the next one")
     func finishedLate() {
       var state = pulling("me")
@@ -1336,8 +1302,6 @@
       #expect(!isFinishedAgain)
     }
 
-    // Broken by: DurableState.connected, if the pulls of each connection arrive at one place.
-    // Broken by: DurableState.disconnected, if it leaves a pull to the next connection.
     @Test("The pulls of a connection end with it")
     func pullsOfConnections() throws {
       var state = located("me")
@@ -1350,7 +1314,6 @@
       #expect(state.pullInbox == next && next != before)
     }
 
-    // Broken by: DurableState.received, if a pull that ends for its bytes counts as refused.
     @Test("A pull also ends for its bytes; where one message has more, the next pull asks for more")
     func bytesOfPulls() {
       for name in [nil, "me"] {
@@ -1390,7 +1353,6 @@
       }
     }
 
-    // Broken by: DurableState.tick, if it waits for the end of each pull.
     @Test("A pull that ends without a word does not keep the next from being asked for")
     func silentEnd() {
       for name in [nil, "me"] {
@@ -1409,7 +1371,6 @@
       }
     }
 
-    // Broken by: DurableState.createConsumer, if it counts on what the server says.
     @Test("A server that claims to have the last of all messages does no harm")
     func largestNumber() {
       var state = DurableState(options(nil), id: "x")

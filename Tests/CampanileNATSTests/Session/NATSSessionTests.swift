@@ -171,7 +171,6 @@
       #expect(told(&session) == ["message _other of 0", "message _other of 0"])
     }
 
-    // Broken by: NATSSession.isInternal, if it knows the usual inboxes alone.
     @Test("Who listens to everything is not told what comes to an inbox of another name")
     func otherInboxes() {
       var session = NATSSession(id: 0xAB, name: "me", processID: 1, inboxPrefix: "_IN_alice")
@@ -233,7 +232,6 @@
         ])
     }
 
-    // Broken by: NATSSubject, if its limits take no account of each other.
     @Test("The longest name and the longest prefix of inboxes make a line that servers take")
     func longestLine() {
       var session = NATSSession(
@@ -275,7 +273,6 @@
       #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
     }
 
-    // Broken by: Outbox.forget, if it passes over what has been sent before, or has made room.
     @Test("A request whose time is over is not sent, though posts before it have been sent again")
     func requestBehindPosts() {
       var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 3_000)
@@ -323,7 +320,6 @@
       #expect(told(&session) == ["request a"])
     }
 
-    // Broken by: RequestTable.received, if it counts requests that have been answered.
     @Test("An answer that takes long is sent, however many other requests are answered meanwhile")
     func slowAnswer() {
       var table = RequestTable()
@@ -340,7 +336,6 @@
       #expect(table.answered(oldest + 1) == "s2")
     }
 
-    // Broken by: NATSSession.receivedRequest, if it takes each request for one of another relay.
     @Test("The relay answers its own request from another connection only while it is open")
     func ownRequests() {
       var session = connected()
@@ -392,7 +387,6 @@
       #expect(told(&session) == ["denied \(NATSSubject.presence)"])
     }
 
-    // Broken by: NATSSession.denied, if it keeps whatever the server says.
     @Test("R6 A server that denies the same in other words each time is reported once")
     func deniedInOtherWords() {
       var session = connected()
@@ -404,8 +398,6 @@
       #expect(session.reportedDenials.count == 2)
     }
 
-    // Broken by: Presence.tick, if time goes on for others while nothing is read.
-    // Broken by: NATSSession.know, if a message tells only of a relay that is new.
     @Test("A relay that is known by its messages alone is there for as long as it sends some")
     func knownByMessages() {
       var session = connected()
@@ -446,7 +438,6 @@
       #expect(written(&session).text.ranges(of: "PUB ").count == 1)
     }
 
-    // Broken by: NATSSession.receivedPresence, if it lists all peers for each line.
     @Test("R6 However many lines announce other relays, few lists of them wait to be delivered")
     func manyAnnouncements() {
       var session = connected()
@@ -466,7 +457,6 @@
       #expect(all.last?.contains { $0.name == "1000" } == true)
     }
 
-    // Broken by: NATSSession.know, if it does not tell what has been announced before a message.
     @Test("A relay is known before its first message, and until its last one")
     func announcedBefore() {
       var session = connected()
@@ -484,7 +474,6 @@
       #expect(order == ["1", "message", "0"])
     }
 
-    // Broken by: Presence.heard, if it keeps whatever others write as their names.
     @Test("R6 A relay whose name is longer than the name of any relay is not known")
     func longNames() {
       var session = connected()
@@ -519,7 +508,6 @@
       #expect(!told(&session).contains("flushed 7"))
     }
 
-    // Broken by: NATSSession.denied, if it lets the requests of that name wait.
     @Test(
       "A request that is denied ends at once, with the server's words", arguments: [true, false])
     func deniedRequest(isStored: Bool) {
@@ -549,7 +537,6 @@
       #expect(!written(&session).text.contains("HPUB a "))
     }
 
-    // Broken by: NATSSession.perform, if it asks the stream for each pattern.
     @Test("A stream is asked once for all that is carried together")
     func carriedTogether() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -557,7 +544,6 @@
       #expect(written(&session).text.split(separator: "STREAM.INFO").count == 2)
     }
 
-    // Broken by: NATSSession.writeStreamRequests, if it sends what ends the connection.
     @Test(
       "Of a stream whose filters are too long for a request, all is asked for",
       arguments: [(1_000, true), (100, false)])
@@ -676,7 +662,6 @@
       }
     }
 
-    // Broken by: NATSSession.nextItem, if it tries to store what no stream can take yet.
     @Test("A post waits while its stream is created again, and nothing is reported")
     func createdAgain() throws {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
@@ -707,7 +692,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: NATSSession.nextItem, if it sends all that is not stored again at each attempt.
     @Test("While nothing is stored, only the oldest post is sent again, and requests do not wait")
     func onlyOldest() {
       let full = #"{"error":{"code":400,"err_code":10002},"stream":"S","seq":0}"#
@@ -732,7 +716,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: NATSSession.nextItem, if a flush counts as the attempt.
     @Test("A flush that waits does not keep the oldest post from being sent again")
     func flushBeforeOldest() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -752,7 +735,6 @@
       #expect(written(&session).text.contains("HPUB y "))
     }
 
-    // Broken by: NATSSession.write, if a flush that the server has read only ends with an answer.
     @Test(
       "A flush ends when the posts before it, which were to be sent again, are dropped",
       arguments: [true, false])
@@ -792,7 +774,6 @@
       #expect(written(&session).text.contains("HPUB x "))
     }
 
-    // Broken by: NATSSession.tickDurable, if it sends again what the server has not read.
     @Test("R6 Nothing is sent to a stream again before the server has read it")
     func stalledServer() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -814,8 +795,6 @@
       #expect(told(&session).isEmpty)
     }
 
-    // Broken by: NATSSession.receivedAcknowledgment, if any answer counts.
-    // Broken by: Outbox.offset, if it computes with a mark before it compares it.
     @Test("Answers that somebody has made up change nothing")
     func forged() {
       var session = untaken("x")
@@ -847,7 +826,6 @@
       #expect(told(&session) == ["flushed 5"])
     }
 
-    // Broken by: NATSSession.receivedAcknowledgment, if any stream counts.
     @Test("What another stream has stored is refused", arguments: ["T", "SS", "", "errors"])
     func otherStream(name: String) {
       var session = untaken("x")
@@ -856,7 +834,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: NATSSession.receivedStream, if it looks at the names alone.
     @Test("A post for which a stream never has room is refused, and those behind it are stored")
     func noRoom() {
       let full = #"{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"}}"#
@@ -921,8 +898,6 @@
       return (session, sent)
     }
 
-    // Broken by: NATSSession.awaitStreamNoMore, if it does nothing.
-    // Broken by: NATSSession.tickDurable, if it asks only when a post has been sent again.
     @Test(
       "A post that nobody acknowledges is sent once, and counts as stored when the server has it",
       arguments: [true, false])
@@ -950,8 +925,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: NATSSession.receivedAcknowledgment, if it goes on not to wait for a stream.
-    // Broken by: NATSSession.connected, if the next connection is like the one before.
     @Test("A stream that acknowledged nothing is waited for when it is another, or is not there")
     func acknowledgmentsAgain() {
       for isConnectedAgain in [true, false] {
@@ -973,8 +946,6 @@
       }
     }
 
-    // Broken by: NATSSession.confirmPosts, if it takes a post that no stream takes for stored.
-    // Broken by: NATSSession.receivedStream, if it doesn't compare names where nothing is acknowledged.
     @Test("A name that no stream stores is refused, also if the stream acknowledges nothing")
     func noStreamTakesIt() {
       for isKnown in [false, true] {
@@ -1009,8 +980,6 @@
       }
     }
 
-    // Broken by: NATSSession.write, if it asks again and again whether what no stream takes has arrived.
-    // Broken by: NATSSession.confirmed, if the answer to an earlier ping confirms what is sent again.
     @Test("What no stream takes waits quietly, and an earlier answer does not confirm it")
     func waitsQuietly() {
       var (session, _) = unacknowledged(isDenied: false)
@@ -1036,7 +1005,6 @@
       #expect(session.outbox.subject(4) == "other" && !told(&session).contains("flushed 6"))
     }
 
-    // Broken by: NATSSession.receivedAcknowledgment, if it reads only answers to what waits.
     @Test("A stream that acknowledges again is waited for, also if the server confirms first")
     func acknowledgesAgain() {
       var (session, _) = unacknowledged(isDenied: false)
@@ -1051,7 +1019,6 @@
       #expect(!told(&session).contains("flushed 7"))
     }
 
-    // Broken by: NATSSession.denied, if each acknowledgment is reported.
     @Test("That a receiver may not acknowledge is reported once")
     func deniedAcknowledgments() {
       var session = connected(
@@ -1064,7 +1031,6 @@
       #expect(told(&session).count == 1)
     }
 
-    // Broken by: NATSSession.receivedAnswer, if it takes a status for an answer.
     @Test("A status in place of an answer is a failure, with the server's words")
     func statusAnswer() {
       var session = connected()
@@ -1083,7 +1049,6 @@
       #expect(String(decoding: text, as: UTF8.self) == "404 Message Not Found")
     }
 
-    // Broken by: NATSSession.perform, if the server may go on sending to a relay that ends.
     @Test("A relay that ends is subscribed to the messages of its stream no more")
     func endsHearing() {
       for isStored in [true, false] {
@@ -1097,7 +1062,6 @@
       }
     }
 
-    // Broken by: DurableState.endedPull, if it takes any number for a count.
     @Test(
       "Whatever a server and its clients send, a session goes on", arguments: [nil, "me"],
       [[], ["x"]])
@@ -1164,7 +1128,6 @@
       }
     }
 
-    // Broken by: NATSSession.confirmed, if each flush waits for what is to be heard.
     @Test("R10 A flush of posts ends when they are stored, whatever is not heard yet")
     func flushOfPosts() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -1182,7 +1145,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: NATSSession.connected, if it does not ask the server for the flushes that are held.
     @Test("A flush that waited for what is to be heard ends on the next connection, too")
     func heldFlush() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -1198,7 +1160,6 @@
       #expect(told(&session) == ["disconnected", "flushed 5"])
     }
 
-    // Broken by: NATSSession.nextItem, if it does not wait for the stream.
     @Test("R2 Posts wait until it is known whether there is a stream, but not for ever")
     func unknownStream() {
       for isAnswered in [true, false] {
@@ -1214,7 +1175,6 @@
       }
     }
 
-    // Broken by: Outbox.next, if posts to a stream are bounded by their bytes alone.
     @Test("So many posts are sent to a stream at a time as its server takes")
     func windowOfPosts() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
@@ -1237,7 +1197,6 @@
       #expect(told(&session) == ["reply 1 answered"])
     }
 
-    // Broken by: NATSSession.unsubscribe, if it takes no more requests before the server knows.
     @Test("A request that the server has sent before it knows that nobody answers is told")
     func endedAnswers() {
       var session = connected()
@@ -1270,7 +1229,6 @@
       #expect(session.ending.isEmpty)
     }
 
-    // Broken by: NATSSession.denied, if the state of the stream is not told.
     @Test(
       "A stream that may not be created is used if it is there, and the denial is reported once")
     func deniedCreation() throws {
@@ -1351,7 +1309,6 @@
       #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
     }
 
-    // Broken by: Outbox.forget, if it leaves the flushes.
     @Test("A flush that nobody waits for is not kept until there is a connection")
     func forgottenFlushes() {
       var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 10_000)
@@ -1367,7 +1324,6 @@
       #expect(session.outbox.isEmpty)
     }
 
-    // Broken by: Outbox.forget, if it passes over flushes whose posts have made room.
     @Test("A flush that nobody waits for is not kept by posts that are dropped")
     func forgottenFlushesAmongDropped() {
       var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 3_000)

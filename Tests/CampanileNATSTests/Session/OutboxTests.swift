@@ -122,7 +122,6 @@
       #expect(outbox.isEmpty)
     }
 
-    // Broken by: Outbox.append, if it counts the bytes of payloads alone.
     @Test("R6 Names and paths count, too", arguments: [true, false], [true, false])
     func longNames(keepsNewest: Bool, together: Bool) {
       var outbox = Outbox(keepsNewest: keepsNewest, limit: 100_000)
@@ -158,7 +157,6 @@
       #expect(dropped == 75)
     }
 
-    // Broken by: Outbox.countDropped, if it counts each change of subject by itself.
     @Test("R6 Posts that there is no room for take no memory, whatever their subjects are")
     func droppedSubjects() {
       var outbox = Outbox(keepsNewest: false, limit: 1_000)
@@ -176,7 +174,6 @@
       #expect(outbox.restCount == 0)
     }
 
-    // Broken by: Outbox.forget, if what it leaves is not put together.
     @Test("R6 Posts that there is no room for take no memory, whatever waits between them")
     func droppedBetween() {
       var outbox = Outbox(keepsNewest: false, limit: 2_000)
@@ -195,7 +192,6 @@
       #expect(outbox.restCount <= 4)
     }
 
-    // Broken by: DroppedPosts.add, if it counts any number of subjects.
     @Test("R6 Posts of any number of subjects that there is no room for are counted anew")
     func droppedSubjectsWithoutEnd() {
       var outbox = Outbox(keepsNewest: false, limit: 2_000)
@@ -336,7 +332,6 @@
 
   @Suite("Numbers of messages on NATS")
   struct MessageNumbersTests {
-    // Broken by: SentNumbers.skip, if it counts one by one.
     @Test("Numbers of messages that are not sent are passed over, however many they are")
     func skippedNumbers() {
       var (sent, expected) = (SentNumbers(limit: 2), SentNumbers(limit: 2))
