@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import Logging
   import TestSupport
   import Testing
 
@@ -31,18 +32,22 @@
 
     /// Waits until two relays at different servers hear each other.
     static func connect(_ one: Member, _ two: Member) async throws {
-      let heard = Recorder<Int>(timeout: .seconds(600))
+      let heard = Recorder<Int>(timeout: patience)
       let token = two.relay.raw("probe").observe { heard.record($0.bytes.count) }
       try await two.relay.flush()
-      while heard.values.isEmpty {
-        one.relay.post(raw: [1], to: "probe")
-        try await one.relay.flush()
+      let posting = Task {
+        while !Task.isCancelled {
+          one.relay.post(raw: [1], to: "probe")
+          try await one.relay.flush()
+        }
       }
+      defer { posting.cancel() }
+      _ = try await heard.next()
       withExtendedLifetime(token) {}
     }
   }
 
-  @Suite("Clusters of NATS", .withServers, .timeLimit(.long))
+  @Suite("Clusters of NATS", .withServers, .timeLimit(.minutes(5)))
   struct ClusterTests {
     @Test(
       "A relay that knows one server finds the others when it is killed",
@@ -66,27 +71,34 @@
       arguments: NATSServer.programs)
     func lameDuck(program: String) async throws {
       let cluster = try Cluster(
-        program, 2, "lame_duck_duration: \"30s\"\nlame_duck_grace_period: \"10s\"")
+        program, 2, "lame_duck_duration: \"60s\"\nlame_duck_grace_period: \"50s\"")
       let servers = cluster.servers
+      let lines = CampanileTesting.Recorder<String>(timeout: patience)
+      let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
       // Both know both servers; the one who listens is at the server that ends.
       let one = Member(.nats(servers[1].url, .pedantic))
-      let two = Member(.nats(servers[0].url, .pedantic))
+      let two = Member(.nats(servers[0].url, .logger(logger), .pedantic))
       try await Cluster.connect(one, two)
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let states = Recorder<RelayState>(timeout: patience)
       let token = two.relay.state.observe { states.record($0.new) }
       one.post(1...10)
       #expect(try await two.ticks.next(10) == Array(1...10))
       servers[0].signal(SIGUSR2)
-      var number = 10
-      // Until the server has ended, there is always somebody who posts.
-      while servers[0].isRunning {
-        for _ in 0..<20 {
-          number += 1
-          one.post([number])
+      // Somebody posts until the server has been left, and then ends.
+      let posting = Task {
+        var number = 10
+        while !Task.isCancelled {
+          one.post((number + 1)...(number + 20))
+          number += 20
+          try await one.relay.flush()
+          try await two.relay.flush()
         }
-        try await one.relay.flush()
-        try await two.relay.flush()
+        return number
       }
+      while try await !lines.next().contains("another server") {}
+      servers[0].kill()
+      posting.cancel()
+      var number = try await posting.value
       // The last one is heard by a relay that is connected.
       try await two.relay.flush()
       number += 1

@@ -24,7 +24,7 @@
     }
   }
 
-  @Suite("Messages that a stream stores", .withServers, .timeLimit(.long))
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(5)))
   struct DurableTests {
     private func server(_ program: String) throws -> NATSServer {
       try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")
@@ -41,7 +41,7 @@
         var state: State
       }
       let bytes = try await relay.request(
-        raw: [], to: "$JS.API.STREAM.INFO.S", within: longPatience)
+        raw: [], to: "$JS.API.STREAM.INFO.S", within: patience)
       return try JSONDecoder().decode(Info.self, from: Data(bytes)).state.messages
     }
 
@@ -177,8 +177,8 @@
       let queue = DispatchQueue(label: "observers")
       queue.suspend()
       defer { queue.resume() }
-      let came = Recorder<UInt8>(timeout: .seconds(600))
-      let heard = Recorder<UInt8>(timeout: .seconds(600))
+      let came = Recorder<UInt8>(timeout: patience)
+      let heard = Recorder<UInt8>(timeout: patience)
       let waiting = two.relay.raw("clock.>").observe(on: .queue(queue)) { _ in }
       let coming = two.relay.raw("clock.>").observe { came.record($0.bytes[0]) }
       for member in [one, two] { try await member.relay.flush() }
@@ -204,7 +204,7 @@
       queue.suspend()
       var isSuspended = true
       defer { if isSuspended { queue.resume() } }
-      let late = Recorder<Int>(timeout: .seconds(600))
+      let late = Recorder<Int>(timeout: patience)
       let token = two.center.observe(Tick.self, on: .queue(queue)) { late.record($0.number) }
       let answering = two.relay.answer(raw: "ask") { _, _ in [] }
       try await post(one, two)
@@ -232,7 +232,7 @@
       let token = two.center.messages(of: Tick.self).observeAsync { [relay = two.relay] tick in
         if tick.number == 10 { await relay.drain() }
       }
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let states = Recorder<RelayState>(timeout: patience)
       let state = two.relay.state.observe { states.record($0.new) }
       try await post(one, two)
       while try await states.next() != .ended {}
@@ -292,7 +292,7 @@
       for number in 1...50 { one.center.post(Tock(number: number)) }
       one.post(1...50)
       try await one.relay.flush()
-      let tocks = Recorder<Int>(timeout: .seconds(600))
+      let tocks = Recorder<Int>(timeout: patience)
       let token = two.center.observe(Tock.self) { tocks.record($0.number) }
       two.relay.carry(Tock.self, in: two.center, .inward)
       try await two.relay.flush()
@@ -341,7 +341,7 @@
       for relays in [[one, two], [one]] {
         if relays.count == 1 { two.relay.cancel() }
         _ = try await one.relay.request(
-          raw: [], to: "$JS.API.STREAM.DELETE.S", within: longPatience)
+          raw: [], to: "$JS.API.STREAM.DELETE.S", within: patience)
         one.post(11...20)
         try await one.relay.flush()
         #expect(try await count(one.relay) == 10)
@@ -411,7 +411,7 @@
          "num_replicas":1,"discard":"new","discard_new_per_subject":true,"max_msgs_per_subject":1}
         """
       _ = try await one.relay.request(
-        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: longPatience)
+        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: patience)
       for subject in ["clock.a", "clock.a", "clock.b"] { one.relay.post(raw: [1], to: subject) }
       try await one.relay.flush()
       let event = try await one.event(.refused)
@@ -425,14 +425,14 @@
     private func createStream(_ relay: Relay, _ settings: String) async throws {
       let stream = #"{"name":"S","subjects":["clock.>"],"num_replicas":1,\#(settings)}"#
       _ = try await relay.request(
-        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: longPatience)
+        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: patience)
     }
 
     @Test(
       "R8 Who has sent a stored message is named, and is no peer", arguments: NATSServer.programs)
     func storedSender(program: String) async throws {
       let server = try server(program)
-      let senders = Recorder<String>(timeout: .seconds(600))
+      let senders = Recorder<String>(timeout: patience)
       func receiver() -> (relay: Relay, token: ObservationToken) {
         let relay = Relay(bus(server, as: "two"))
         return (relay, relay.raw("clock.>").observe { senders.record($0.sender.name) })
@@ -461,7 +461,7 @@
       try await one.relay.flush()
       func ask(_ request: String, _ json: String) async throws -> String {
         let answer = try await one.relay.request(
-          raw: Array(json.utf8), to: "$JS.API.CONSUMER.\(request).S.two", within: longPatience)
+          raw: Array(json.utf8), to: "$JS.API.CONSUMER.\(request).S.two", within: patience)
         return String(decoding: answer, as: UTF8.self)
       }
       let consumer = """
@@ -552,7 +552,7 @@
       }
       let token = two.relay.answer(raw: "clock.now") { _, _ in Array("noon".utf8) }
       try await two.relay.flush()
-      let answer = try await one.relay.request(raw: [], to: "clock.now", within: longPatience)
+      let answer = try await one.relay.request(raw: [], to: "clock.now", within: patience)
       #expect(answer == Array("noon".utf8))
       token.cancel()
       withExtendedLifetime((one, two)) {}

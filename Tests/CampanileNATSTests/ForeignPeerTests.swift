@@ -30,7 +30,7 @@
   }
 
   @Suite(
-    "Messages to and from the client of NATS for Python", .timeLimit(.long),
+    "Messages to and from the client of NATS for Python", .timeLimit(.minutes(5)),
     .enabled(if: Python.program != nil, "CAMPANILE_NATS_PYTHON names no Python with nats-py"))
   struct ForeignPeerTests {
     @Test(
@@ -48,7 +48,7 @@
         await nc.publish("clock.tick", b'{"number":8}', headers={"Any": "thing"})
         await nc.flush()
         while True:
-          message = await sub.next_msg(timeout=3000)
+          message = await sub.next_msg(timeout=30)
           if json.loads(message.data)["number"] == 9: break
         say(message.headers["Campanile"].split()[1])
         """)
@@ -76,18 +76,18 @@
         await nc.subscribe("python", cb=answer)
         await nc.subscribe("fail", cb=fail)
         await nc.flush()
-        say((await nc.request("double", b"ab", timeout=3000)).data.decode())
-        failed = await nc.request("double", b"", timeout=3000)
+        say((await nc.request("double", b"ab", timeout=30)).data.decode())
+        failed = await nc.request("double", b"", timeout=30)
         say(failed.headers["Nats-Service-Error"])
         await hear()
         """)
       #expect(try await peer.hear() == "abab")
       #expect(try await peer.hear() == "nothing to double")
       let answer = try await one.relay.request(
-        raw: Array("x".utf8), to: "python", within: longPatience)
+        raw: Array("x".utf8), to: "python", within: patience)
       #expect(String(decoding: answer, as: UTF8.self) == "py:x")
       do {
-        _ = try await one.relay.request(raw: [], to: "fail", within: longPatience)
+        _ = try await one.relay.request(raw: [], to: "fail", within: patience)
         Issue.record("The failure was taken for an answer.")
       } catch let error as RelayError {
         #expect(error.code == .failed)
@@ -111,7 +111,7 @@
         """
         js = nc.jetstream()
         sub = await js.pull_subscribe("clock.tick", "py", stream="S")
-        for message in await sub.fetch(3, timeout=3000):
+        for message in await sub.fetch(3, timeout=30):
           say(json.loads(message.data)["number"])
           await message.ack()
         ack = await js.publish("clock.tick", b'{"number":4}', headers={"Nats-Msg-Id": "x"})

@@ -31,7 +31,7 @@
     }
 
     init(_ server: NATSServer, _ user: String = "") async throws {
-      let frames = Recorder<String>(timeout: .seconds(30))
+      let frames = Recorder<String>(timeout: patience)
       self.frames = frames
       channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .channelInitializer { channel in
@@ -75,7 +75,7 @@
     }
   }
 
-  @Suite("What another client of a NATS server can forge", .withServers, .timeLimit(.minutes(2)))
+  @Suite("What another client of a NATS server can forge", .withServers, .timeLimit(.minutes(5)))
   struct ForgeryTests {
     @Test(
       "R7 No field of a header mutes its sender, or makes a sum of losses overflow",
@@ -137,7 +137,7 @@
       try await client.flush()
       // The stream does not exist yet.
       let one = Member(.nats(server.url, .durable("S"), .pedantic), "one", carrying: .outward)
-      async let first = one.relay.request(raw: [], to: "ask", within: longPatience)
+      async let first = one.relay.request(raw: [], to: "ask", within: patience)
       let inbox = String(try await client.hear(".here").split(separator: " ")[3].dropLast(4))
       let id = try await client.hear(" one").prefix { $0 != " " }
       let asked = String(try await client.hear("HMSG ask ").split(separator: " ")[3])
@@ -197,7 +197,7 @@
       let token = two.relay.answer(raw: "ask.double") { _, bytes in bytes + bytes }
       try await two.relay.flush()
       #expect(
-        try await one.relay.request(raw: [7], to: "ask.double", within: longPatience) == [7, 7])
+        try await one.relay.request(raw: [7], to: "ask.double", within: patience) == [7, 7])
       for member in [one, two] { #expect(member.events.values.isEmpty) }
       let client = try await ForeignClient(server, "two")
       try await client.say("SUB _INBOX_one.> 1")

@@ -11,7 +11,7 @@
   import Testing
 
   /// Keeps what is logged.
-  private struct KeepingHandler: LogHandler {
+  struct KeepingHandler: LogHandler {
     let lines: CampanileTesting.Recorder<String>
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace
@@ -34,14 +34,14 @@
     return metrics
   }()
 
-  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.long))
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(5)))
   struct OperationsTests {
     @Test(
       "Connections, their ends and refusals are logged, without secrets",
       arguments: NATSServer.programs)
     func logging(program: String) async throws {
       let server = try NATSServer(program, "authorization { user: me, password: s3cret }")
-      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(600))
+      let lines = CampanileTesting.Recorder<String>(timeout: patience)
       let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
       let one = Member(
         .nats(server.url, .user("me", password: "s3cret"), .logger(logger), .pedantic), "one")
@@ -64,7 +64,7 @@
     @Test("An invalid address is logged, and the relay counts as not connected")
     func invalidAddress() async throws {
       let metrics = metrics
-      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(600))
+      let lines = CampanileTesting.Recorder<String>(timeout: patience)
       let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
       let relay = Relay(.nats("http://a", .logger(logger)), name: "invalid address")
       let line = try await lines.next()

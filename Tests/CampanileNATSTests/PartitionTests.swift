@@ -36,7 +36,7 @@
   }
 
   @Suite(
-    "Servers of NATS that are cut off", .timeLimit(.long),
+    "Servers of NATS that are cut off", .timeLimit(.minutes(5)),
     .enabled(if: Partition.isPossible, "scripts/nats-partition makes a network to be cut"))
   struct PartitionTests {
     @Test(
@@ -94,7 +94,7 @@
       let one = Member(.nats(urls.joined(separator: ","), .pedantic), carrying: .outward)
       let others = urls.map { Member(.nats($0, .pedantic), carrying: .inward) }
       for member in [one] + others { try await member.relay.flush() }
-      let heard = Recorder<Int>(timeout: .seconds(600))
+      let heard = Recorder<Int>(timeout: patience)
       let tokens = others.enumerated().map { index, member in
         member.center.observe(Tick.self) { heard.record($0.number * 10 + index) }
       }

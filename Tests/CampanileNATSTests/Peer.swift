@@ -3,12 +3,13 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
 
   /// A program with a client of NATS that others have made, which is talked to by lines.
   final class Peer: Sendable {
     private let process = Process()
     private let input = Pipe()
-    private let lines = Recorder<String>(timeout: .seconds(600))
+    private let lines = Recorder<String>(timeout: patience)
 
     init(_ program: String, _ arguments: [String]) throws {
       process.executableURL = URL(filePath: program)

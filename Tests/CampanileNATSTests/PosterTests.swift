@@ -25,7 +25,7 @@
     init(relayPayload: [UInt8], version: Int) { test = 0 }
   }
 
-  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.long))
+  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.minutes(5)))
   struct PosterTests {
     /// What the connection is while messages are posted.
     enum Connection: CaseIterable {

@@ -18,14 +18,14 @@
     }
   }
 
-  @Suite("What servers of NATS do", .withServers, .timeLimit(.long))
+  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(5)))
   struct ServerTests {
     private func relay(_ server: NATSServer) -> Relay.Transport { .nats(server.url, .pedantic) }
 
     private func waitFor(
       _ relay: Relay, _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws {
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let states = Recorder<RelayState>(timeout: patience)
       let token = relay.state.observe(.initial) { states.record($0.new) }
       while try await !isWanted(states.next()) {}
       withExtendedLifetime(token) {}
@@ -46,7 +46,7 @@
       #expect(refused.reason.contains("1024"))
       let long = await #expect(throws: RelayError.self) {
         try await one.relay.request(
-          raw: [UInt8](repeating: 0x20, count: 2_000), to: "double", within: longPatience)
+          raw: [UInt8](repeating: 0x20, count: 2_000), to: "double", within: patience)
       }
       #expect(long?.code == .refused && long?.message.contains("1024") == true)
       // The limit is another one after the server has started again.
@@ -55,7 +55,7 @@
         to: server.folder.appending(path: "server.conf"), atomically: true, encoding: .utf8)
       try server.start()
       for member in [one, two] { try await member.relay.flush() }
-      let heard = Recorder<Int>(timeout: .seconds(600))
+      let heard = Recorder<Int>(timeout: patience)
       let token = two.relay.raw("long").observe { heard.record($0.bytes.count) }
       try await two.relay.flush()
       one.relay.post(raw: [UInt8](repeating: 0x20, count: 2_000), to: "long")
@@ -92,7 +92,7 @@
         """)
       let some = Member(.nats(server.url, .user("some", password: "pw"), .pedantic))
       let all = Member(.nats(server.url, .user("all", password: "pw"), .pedantic))
-      let heard = Recorder<String>(timeout: .seconds(600))
+      let heard = Recorder<String>(timeout: patience)
       let tokens = [
         some.relay.raw("secret.in").observe { heard.record($0.subject) },
         all.relay.raw("secret.>").observe { heard.record("all \($0.subject)") },
@@ -142,7 +142,7 @@
       let server = try NATSServer(program)
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       for member in [one, two] { try await member.relay.flush() }
-      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let states = Recorder<RelayState>(timeout: patience)
       let token = one.relay.state.observe { states.record($0.new) }
       for round in 0..<3 {
         one.post((round * 200 + 1)...(round * 200 + 100))
@@ -184,7 +184,7 @@
       let server = try NATSServer(program)
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       func ask(_ bytes: [UInt8]) async throws -> [UInt8] {
-        try await one.relay.request(raw: bytes, to: "double", within: longPatience)
+        try await one.relay.request(raw: bytes, to: "double", within: patience)
       }
       let own = one.answerDouble()
       try await one.relay.flush()
@@ -276,7 +276,7 @@
         program, "max_payload: 131072\nmax_pending: 1000000\nwrite_deadline: \"1s\"")
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       let gate = Gate()
-      let heard = Recorder<Int>(timeout: .seconds(600))
+      let heard = Recorder<Int>(timeout: patience)
       let token = two.relay.raw("big").observe { payload in
         heard.record(Int(payload.version))
         if payload.version == 1 { gate.pass() }

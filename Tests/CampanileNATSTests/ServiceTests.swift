@@ -9,13 +9,13 @@
   import TestSupport
   import Testing
 
-  @Suite("A relay as a service, without a server", .timeLimit(.long))
+  @Suite("A relay as a service, without a server", .timeLimit(.minutes(5)))
   struct ServiceTests {
     /// A link that is connected, and that says when its relay is drained and when it ends.
     private final class QuietLink: RelayLink {
       let queue = DispatchQueue(label: "test.link")
       let step: UInt64 = 1
-      let steps = Recorder<String>(timeout: .seconds(600))
+      let steps = Recorder<String>(timeout: patience)
       private let receiver = Locked<(any RelayReceiver)?>(nil)
 
       func start(_ receiver: any RelayReceiver) { self.receiver.withLock { $0 = receiver } }
@@ -39,7 +39,7 @@
     @Test("If the task is canceled while the relay is drained, the relay ends at once")
     func canceledWhileDraining() async throws {
       let (link, gate) = (QuietLink(), Gate())
-      let heard = Recorder<[UInt8]>(timeout: .seconds(600))
+      let heard = Recorder<[UInt8]>(timeout: patience)
       let relay = Relay(Relay.Transport { _, _ in link })
       let token = relay.raw("x").observe {
         heard.record($0.bytes)

@@ -3,7 +3,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Options of NATS", .timeLimit(.long))
+  @Suite("Options of NATS", .timeLimit(.minutes(5)))
   struct NATSOptionTests {
     private static let longest = String(repeating: "a", count: 255)
 
