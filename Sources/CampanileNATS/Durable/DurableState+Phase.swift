@@ -17,9 +17,6 @@
       /// A consumer with a name doesn't keep messages that it isn't asked for.
       case gathering
       case creatingConsumer
-      /// Waits until the server sends unacknowledged messages again, so that newer ones don't
-      /// overtake them.
-      case settling
       case pulling
     }
 

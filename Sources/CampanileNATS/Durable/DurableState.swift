@@ -24,7 +24,6 @@
     private var created = ""
     /// How many messages the consumer with a name has sent, as far as is known.
     private var consumerSequence: UInt64 = 0
-    private var settling = Settling()
     private var consumer = ""
     private var terms: ConsumerTerms
     /// How many bytes a request may have.
@@ -36,12 +35,6 @@
     /// Whether a part of a frame, and a whole one, have arrived since the last second.
     private var (hasPart, hasFrame) = (false, false)
     private var pulls = PullBudget()
-    /// The second in which the last pull ends, if nothing ends it before.
-    private var pullsEnd = 0
-    /// The second until which the server may send to a connection that has ended.
-    private var unnoticedEnd = 0
-    /// How often the server has said that pulls of others are open, until this connection has pulled.
-    private var pullsOfOthers: Int?
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
     /// Whether anything has ever been known about the stream that is to be created.
@@ -105,10 +98,9 @@
 
     mutating func connected(_ info: ServerInfo) {
       (isConnected, hasAwaitedDeletion) = (true, false)
-      settling.isMissing()
       terms.isRecent = info.isAtLeast(2, 10)
       maxPayload = info.maxPayload
-      (connection, pullsOfOthers) = (connection + 1, 0)
+      connection += 1
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
@@ -127,10 +119,8 @@
       }
     }
 
-    /// - Parameter isUnnoticed: Whether the server may go on sending, to nobody.
-    mutating func disconnected(isUnnoticed: Bool = false) {
+    mutating func disconnected() {
       (isConnected, phase, unansweredCount) = (false, .idle, 0)
-      if isUnnoticed { unnoticedEnd = pullsEnd }
       // What a pull of this connection brings would arrive where nobody subscribes.
       requests.removeAll { $0.token != Self.deletionToken }
     }
@@ -143,8 +133,6 @@
       patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
         (hasHeard, hasGathered, gatheredSeconds, hasChanged) = (false, false, 0, false)
-        // What the last pull still brings is not heard, and arrives again.
-        settling.isMissing()
         pulls.forget()
       }
       guard isConnected && isStreamReady else { return }
@@ -155,7 +143,7 @@
       case _ where patterns.isEmpty: beginAnew()
       // It is asked for with the rest.
       case .creatingStream, .locating: break
-      case .creatingConsumer, .settling: hasChanged = true
+      case .creatingConsumer: hasChanged = true
       case .idle: beginAnew()
       case .pulling: if !hasChanged { beginAnew() }
       }
@@ -175,7 +163,7 @@
 
     private mutating func awaitDeletion() {
       hasAwaitedDeletion = true
-      settling.isMissing()
+      pulls.forget()
       isStreamUnknown = !options.subjects.isEmpty
       if !isNamed { consumer = "" }
       begin(.awaitingDeletion)
@@ -209,7 +197,7 @@
 
     /// Receives anew: messages may be missing, and pulls may have ended.
     private mutating func receiveAnew() {
-      settling.isMissing()
+      pulls.forget()
       locate()
     }
 
@@ -265,7 +253,7 @@
       (self.phase, silence, lastConsumerSequence) = (phase, 0, 0)
       gatheredSeconds = 0
       // The pulls of a consumer with a name go on while it is changed.
-      if !isNamed || settling.isDue { pulls.forget() }
+      if !isNamed { pulls.forget() }
     }
 
     // MARK: Answers
@@ -313,29 +301,12 @@
         }
         terms.consumerIsCreated()
         unansweredCount = 0
-        let open = min(max(0, response.num_ack_pending ?? 0), 4 * PullBudget.batch)
-        var rest = max(0, unnoticedEnd - seconds)
-        if let count = pullsOfOthers, isNamed, rest == 0, response.num_waiting ?? 0 > 0 {
-          pullsOfOthers = count + 1
-          // Another server of the cluster may not know yet that the connection of a pull has ended.
-          if count == 0 {
-            askInASecond()
-            return nil
-          }
-          // The process before has ended, or is cut off, and its server has not noticed.
-          rest = PullBudget.longest + 1
-        }
         // When it was created says nothing: the answer to the first request after a restart of the
         // server names another time (nats-server 2.9 to 2.15).
         let sequence = response.delivered?.consumer_seq ?? consumerSequence
         let isAnother = isNamed && sequence == 0 && consumerSequence > 0
         consumerSequence = sequence
-        // It may have begun before what is carried has changed.
-        if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open + settling.count > 0 {
-          settling.begin(after: rest, unacknowledged: open)
-          take()
-        }
-        if settling.isOver { pull() } else { phase = .settling }
+        pull()
         // Nobody has said so, if there was no connection, or no pull.
         if isAnother { return reportDeletion() }
         // Its pulls have heartbeats nevertheless.
@@ -370,44 +341,27 @@
       return reported == sentence ? nil : sentence
     }
 
-    /// Takes what the server is to send again at once, to hear it later.
-    ///
-    /// What could not be delivered to a connection that has ended is to be sent again at once, maybe
-    /// in another order (`consumer.didNotDeliver` of nats-server). It is not heard, and comes again,
-    /// in order, with the rest. The server ends a connection that is slow to read many megabytes.
-    private mutating func take() {
-      guard let batch = settling.next(atMost: PullBudget.againSize(maxPayload)) else { return }
-      ask(PullRequest(batch: batch, bytes: nil, seconds: 1))
-    }
-
     private mutating func pull() {
-      (phase, silence, pullsOfOthers) = (.pulling, 0, nil)
-      if settling.count > 0 { pulls.hearAgain(settling.count, maxPayload: maxPayload) }
-      settling.end()
+      (phase, silence) = (.pulling, 0)
       askForMore()
       if hasChanged && isNamed { begin(.gathering) }
     }
 
     private mutating func askForMore() {
       guard !hasEndedHearing, let pull = pulls.next() else { return }
-      pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
-      ask(pull)
+      requests.append(
+        StreamRequest(
+          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",
+          pull))
     }
 
     /// Asks for more in place of what has arrived.
     private mutating func goOn() {
       switch phase {
       case .pulling: pull()
-      case .gathering where hasGathered && !settling.isDue: askForMore()
+      case .gathering where hasGathered: askForMore()
       default: break
       }
-    }
-
-    private mutating func ask(_ pull: PullRequest) {
-      requests.append(
-        StreamRequest(
-          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",
-          pull))
     }
 
     /// The server sends what was asked for, or says that there is nothing.
@@ -435,23 +389,13 @@
         guard let status = message.headers.status else { return .none }
         return received(status, of: message).map(News.refusal) ?? .none
       }
-      // A pull of the connection before this one goes on. What it sends would overtake what that
-      // connection has lost, and is sent again later.
-      if settling.hasBegun {
-        settling.arrived(again: place.deliveryCount > 1)
-        take()
-        return .none
-      }
       switch phase {
       case .pulling: break
-      // The pulls of a consumer with a name go on while it is changed.
+      // The pulls of a consumer with a name go on while it is changed. If nothing is to be heard, what
+      // they bring is not acknowledged, and comes again.
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !settling.isDue else {
-          // The answer for the consumer may have been written before the server sent this.
-          if isNamed { settling.arrived(again: false) }
-          return .none
-        }
-      case .idle, .awaitingDeletion, .creatingStream, .settling: return .none
+        guard isNamed, !patterns.isEmpty else { return .none }
+      case .idle, .awaitingDeletion, .creatingStream: return .none
       }
       heardOfPull()
       // The rest of a consumer before this one.
@@ -482,7 +426,7 @@
       case .pulling:
         guard isNamed || message.subject.hasSuffix(".\(generation)") else { return nil }
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !settling.isDue else { return nil }
+        guard isNamed else { return nil }
       default: return nil
       }
       func number(_ field: String) -> UInt64? {
@@ -513,7 +457,6 @@
           goOn()
           return nil
         }
-        settling.isMissing()
         pulls.forget()
       }
       return nil
@@ -540,17 +483,13 @@
       } else {
         // It might refuse the next pull as well: that waits for a second.
         deleteConsumer()
-        settling.isMissing()
-        askInASecond()
+        pulls.forget()
+        begin(.locating)
+        silence = patience - 1
         let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
         return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
       return nil
-    }
-
-    private mutating func askInASecond() {
-      begin(.locating)
-      silence = patience - 1
     }
 
     private mutating func reportDeletion() -> String? {
@@ -593,7 +532,6 @@
       let isLong = hasPart && !hasFrame
       (hasPart, hasFrame) = (false, false)
       if phase != .pulling || !isLong { silence += 1 }
-      settling.tick()
       if !isLong { tickPulls() }
       switch phase {
       case .idle: break
@@ -619,8 +557,6 @@
           locate()
           return unanswered()
         }
-      case .settling:
-        if settling.isOver { pull() }
       // A server with nothing to send says so each five seconds.
       case .pulling:
         let silence = max(self.silence, pullSilence)
@@ -643,7 +579,6 @@
     private mutating func tickPulls() {
       pullSilence = isNamed && pulls.isOpen ? pullSilence + 1 : 0
       if phase == .pulling || pullSilence <= 2 * Self.shortestPatience { return }
-      settling.isMissing()
       pulls.forget()
       pullSilence = 0
     }

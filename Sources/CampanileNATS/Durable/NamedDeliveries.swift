@@ -21,12 +21,8 @@
     /// Where messages are acknowledged that nobody here is to hear.
     private var unwanted: Set<String> = []
 
-    /// Where to say that messages are still being delivered, in the order of the stream.
-    ///
-    /// The server would also send them again in the order in which this tells of them.
-    var open: [String] {
-      unfinished.sorted { $0.key < $1.key }.map(\.value.acknowledgment)
-    }
+    /// Where to say that messages are still being delivered.
+    var open: [String] { unfinished.values.map(\.acknowledgment) }
 
     /// Handles a message that has arrived.
     ///

@@ -3,50 +3,30 @@
   struct PullBudget {
     /// How many messages a pull asks for, and for how many seconds: less where the server does not
     /// permit as much.
-    private var (size, seconds) = (Self.batch, Self.longest)
+    private var (size, seconds) = (Self.batch, 20)
     /// How many bytes a pull asks for: more where a message has more, and never more than the limit.
     private var (bytes, limit) = (Self.bytes, 1 << 30)
     /// How many messages the server may still send.
     private var open = 0
-    /// How many messages come that were sent before, and how many of these a pull asks for.
-    ///
-    /// Such a pull has no limit of bytes. With one, the server would send a message that does not fit
-    /// after later messages (`getNextMsg` and `nextWaiting` of nats-server).
-    private var (againCount, againSize) = (0, 1)
 
     static let batch = 500
     private static let bytes = 2 << 20
-    /// So many seconds a pull lasts at the most.
-    static let longest = 20
 
     /// Whether so many messages are still to come that no pull is due.
-    var isUsedUp: Bool { open > nextSize / 2 }
+    var isUsedUp: Bool { open > size / 2 }
 
     /// Whether messages are still to come.
     var isOpen: Bool { open > 0 }
 
-    private var nextSize: Int { againCount > 0 ? min(size, againSize) : size }
-
-    /// How many messages a pull without a limit of bytes asks for: eight megabytes at the most.
-    static func againSize(_ maxPayload: Int) -> Int { max(1, (8 << 20) / max(1, maxPayload)) }
-
-    /// So many messages, at the most, come that were sent before.
-    mutating func hearAgain(_ count: Int, maxPayload: Int) {
-      (againCount, againSize) = (count, Self.againSize(maxPayload))
-    }
-
     /// The next pull, if one is due.
     mutating func next() -> PullRequest? {
       if isUsedUp { return nil }
-      open += nextSize
-      return PullRequest(
-        batch: nextSize, bytes: againCount > 0 ? nil : bytes, seconds: seconds)
+      open += size
+      return PullRequest(batch: size, bytes: bytes, seconds: seconds)
     }
 
     /// A message has arrived.
-    mutating func arrived() {
-      (open, againCount) = (max(0, open - 1), max(0, againCount - 1))
-    }
+    mutating func arrived() { open = max(0, open - 1) }
 
     /// The server sends nothing more of what was asked for.
     mutating func forget() { open = 0 }

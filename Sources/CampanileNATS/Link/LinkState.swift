@@ -31,8 +31,6 @@
       var age = 0
       /// How many times it was asked for the rest of what it has to send, and has not answered.
       var lastPingCount = 0
-      /// For how many seconds more it may show that it is there, before the relay leaves it.
-      var leavingSeconds: Int?
     }
 
     /// The actions to perform outside the lock.
@@ -160,7 +158,7 @@
       session.asksForDenied = true
       // Whatever is not open yet may have authenticated as before.
       if let next { end(next, nil) }
-      if let current, lines[current]?.state.isOpen == true { return leave(current) }
+      if let current, lines[current]?.state.isOpen == true { return end(current, nil) }
       // One that is not open yet has not failed.
       if let current, let connection = lines.removeValue(forKey: current)?.connection {
         effects.closes.append(connection)
@@ -178,20 +176,6 @@
       pool.replaceServers(with: other.servers, &random)
       reconnect()
     }
-
-    /// Leaves a server, which is asked first whether it will notice, if that matters.
-    private mutating func leave(_ number: Int) {
-      guard isReading, session.durable?.isNamed == true, lines[number]?.state.isQuiet == true else {
-        return end(number, nil)
-      }
-      if lines[number]?.leavingSeconds != nil { return }
-      lines[number]?.leavingSeconds = Self.leavingLimit
-      lines[number]?.output.writePing()
-      lines[number]?.state.pinged(marking: nil)
-    }
-
-    /// So many seconds a server has to show that it is there.
-    private static let leavingLimit = 2
 
     private mutating func open(_ address: ServerAddress) -> Int {
       lastNumber += 1
@@ -220,10 +204,9 @@
         if number == current { session.durable?.arrived(isWhole: !frames.isEmpty) }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
-        if lines[number]?.leavingSeconds != nil { end(number, nil) }
         if number == next { hold(byteCount) }
       case .closed(let reason):
-        closed(number, reason, byServer: true, isUnnoticed: lines[number]?.state.isSilent == true)
+        closed(number, reason, byServer: true)
       }
     }
 
@@ -305,12 +288,7 @@
     }
 
     private mutating func updated(_ number: Int, _ info: ServerInfo) {
-      // A server that is being left may be none of the list that has replaced its own.
-      if configuration.usesReportedServers, lines[number]?.leavingSeconds == nil,
-        let others = info.others
-      {
-        pool.learn(others)
-      }
+      if configuration.usesReportedServers, let others = info.others { pool.learn(others) }
       if number == current { session.updated(info) }
     }
 
@@ -376,15 +354,11 @@
     /// The link ends a connection.
     private mutating func end(_ number: Int, _ reason: String?) {
       if let connection = lines[number]?.connection { effects.closes.append(connection) }
-      closed(number, reason, isUnnoticed: lines[number]?.state.isQuiet == true)
+      closed(number, reason)
     }
 
-    /// - Parameters:
-    ///   - byServer: Whether the link has not ended the connection itself.
-    ///   - isUnnoticed: Whether the server may not know that the connection has ended.
-    private mutating func closed(
-      _ number: Int, _ reason: String?, byServer: Bool = false, isUnnoticed: Bool
-    ) {
+    /// - Parameter byServer: Whether the link has not ended the connection itself.
+    private mutating func closed(_ number: Int, _ reason: String?, byServer: Bool = false) {
       guard var line = lines.removeValue(forKey: number) else { return }
       if number == next {
         // The first connection stays, until there is another one or it ends.
@@ -402,7 +376,7 @@
       let text = sentence.map { "\(line.address): \(Self.cut($0))" } ?? ""
       if reported.count >= Self.reasonLimit { reported = [] }
       if session.server != nil || reported.insert(text).inserted {
-        session.disconnected(text, isRepeated: shortCount > 1, isUnnoticed: isUnnoticed)
+        session.disconnected(text, isRepeated: shortCount > 1)
       }
       // A second connection that is not ready takes the place of the first.
       if let next {
@@ -434,9 +408,6 @@
         lines[number]?.state.tick(isReading: isRead, &actions)
         for action in actions { perform(action, on: number) }
         actions.removeAll(keepingCapacity: true)
-        guard let seconds = lines[number]?.leavingSeconds else { continue }
-        lines[number]?.leavingSeconds = seconds - 1
-        if seconds == 0 { end(number, nil) }
       }
       session.tick(isReading: isReading)
       if let next, nextIsOpen, isReading {

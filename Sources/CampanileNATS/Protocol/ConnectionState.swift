@@ -45,14 +45,8 @@
     private var unanswered = 0
     /// How many of them the server has not said anything after.
     private var ignored = 0
-    /// Whether the server has said nothing for so long that it may not notice the end.
-    var isSilent: Bool { ignored >= 2 }
     /// So many answers a server may owe while it sends other things, which may take long.
     private static let answerLimit = 30
-    /// How many seconds in a row nothing has been heard of the server.
-    private var silence = 0
-    /// Whether the server has said nothing for so long that it may not notice if it is left now.
-    var isQuiet: Bool { silence > 1 }
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
@@ -72,7 +66,7 @@
 
     mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
       if phase == .closed { return }
-      (silence, ignored) = (0, 0)
+      ignored = 0
       switch frame {
       case .messages(let messages):
         if phase == .open {
@@ -89,7 +83,7 @@
     }
 
     /// A part of a frame has arrived, which may take long.
-    mutating func receivedPart() { if phase == .open { (silence, ignored) = (0, 0) } }
+    mutating func receivedPart() { if phase == .open { ignored = 0 } }
 
     private mutating func received(_ info: ServerInfo, _ actions: inout [Action]) {
       let isFirst = phase == .greeting
@@ -168,7 +162,6 @@
     ///
     /// - Parameter isReading: Whether answers are read at all.
     mutating func tick(isReading: Bool, _ actions: inout [Action]) {
-      silence += 1
       // An answer that is not read cannot be missed.
       if phase != .open, !isReading { return }
       age += 1
@@ -181,7 +174,7 @@
         }
       case .open:
         guard isReading, age % pingInterval == 0 else { return }
-        if isSilent {
+        if ignored >= 2 {
           return close("The server has said nothing after two pings in a row.", &actions)
         }
         if unanswered >= Self.answerLimit {

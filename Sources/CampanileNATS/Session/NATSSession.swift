@@ -318,15 +318,12 @@
     /// The server has changed what it takes.
     mutating func updated(_ info: ServerInfo) { if server != nil { server = info } }
 
-    /// - Parameters:
-    ///   - isRepeated: Whether connections have ended as soon as they were open, one after another.
-    ///   - isUnnoticed: Whether the server may not know that the connection has ended.
-    mutating func disconnected(
-      _ reason: String, isRepeated: Bool = false, isUnnoticed: Bool = false
-    ) {
+    /// - Parameter isRepeated: Whether connections have ended as soon as they were open, one after
+    ///   another.
+    mutating func disconnected(_ reason: String, isRepeated: Bool = false) {
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
-      let sent = endConnection(isUnnoticed: isUnnoticed)
+      let sent = endConnection()
       // Also those that the server had taken: whoever answers may have lost them with it.
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
@@ -340,9 +337,9 @@
     mutating func lost() { endRequests(endConnection()) }
 
     /// - Returns: The requests that were sent, and that the server may not have.
-    private mutating func endConnection(isUnnoticed: Bool = false) -> [UInt64] {
+    private mutating func endConnection() -> [UInt64] {
       output.clear()
-      durable?.disconnected(isUnnoticed: isUnnoticed)
+      durable?.disconnected()
       (pingNumber, answeredPings, ending) = (0, 0, [:])
       (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
       (untaken, rewoundPing) = ([], nil)

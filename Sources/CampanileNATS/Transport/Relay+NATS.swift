@@ -54,11 +54,6 @@
     /// lost, unless a stream stores them, and counted as after any gap. Open requests end with
     /// ``/CampanileRelay/RelayError/Code/disconnected``.
     ///
-    /// A server that does not answer may not notice that the relay leaves it. So if it has said nothing
-    /// for two seconds, a receiver with a name waits for an answer first, for up to three seconds.
-    /// Without one, or if the relay reads nothing, it hears nothing for up to half a minute. Otherwise
-    /// it would hear newer messages first.
-    ///
     /// Without a connection, the relay tries the next server at once, and gives up an attempt that is
     /// under way. If it has tried all servers, it pauses first. On another transport, and after the relay
     /// has ended, the call does nothing.

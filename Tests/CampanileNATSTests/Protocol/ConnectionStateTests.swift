@@ -110,7 +110,6 @@
         let actions = act(&state) { $0.tick(isReading: true, &$1) }
         #expect(actions.isEmpty || actions == [.sendPing])
       }
-      #expect(!state.isSilent)
       for _ in 1...10 {
         _ = receive(&state, .messages([message]))
         _ = act(&state) { $0.tick(isReading: true, &$1) }

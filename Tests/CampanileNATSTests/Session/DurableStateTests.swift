@@ -237,58 +237,6 @@
       #expect(asked(&named).map(\.subject) == ["STREAM.INFO.S"])
     }
 
-    @Test("R2 Nothing is pulled while the server may still send to a connection that has ended")
-    func unnoticedEnd() {
-      func secondsToPull(isUnnoticed: Bool) -> Int {
-        var state = pulling("me")
-        for _ in 1...3 { _ = state.tickDeliveries() }
-        state.disconnected(isUnnoticed: isUnnoticed)
-        state.connected(info)
-        _ = locate(&state)
-        #expect(answer(&state) == nil)
-        var seconds = 0
-        while state.phase != .pulling {
-          seconds += 1
-          _ = state.tickDeliveries()
-          state.tick()
-          #expect(asked(&state).isEmpty == (state.phase != .pulling))
-        }
-        return seconds
-      }
-      #expect(secondsToPull(isUnnoticed: false) == 0)
-      // The pull has 18 seconds left, and what it brings is sent again after six.
-      #expect(secondsToPull(isUnnoticed: true) == 18 + 7)
-    }
-
-    @Test(
-      "R2 While the server keeps a pull of a process before, nothing is pulled",
-      arguments: [(0, 0), (1, 1), (2, 1 + 21 + 7)])
-    func pullOfProcessBefore(answers: Int, seconds: Int) {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      while state.phase == .gathering { state.tick() }
-      var (answers, waited) = (answers, 0)
-      while !state.isReady, waited < 100 {
-        while state.phase == .locating, !state.requests.isEmpty { _ = locate(&state) }
-        if state.phase == .creatingConsumer {
-          #expect(answer(&state, #"{"num_waiting":\#(answers > 0 ? 1 : 0)}"#) == nil)
-          answers -= 1
-          continue
-        }
-        waited += 1
-        state.tick()
-        _ = state.tickDeliveries()
-      }
-      #expect(waited == seconds)
-      // Its own pulls do not matter.
-      state.setPatterns(patterns("a", "b"))
-      for _ in 1...2 { state.tick() }
-      _ = locate(&state)
-      #expect(answer(&state, #"{"num_waiting":1}"#) == nil)
-      #expect(state.isReady)
-    }
-
     @Test("A server that refuses a filter is asked for all that the stream has")
     func unfiltered() {
       var state = DurableState(options(nil), id: "x")
@@ -364,6 +312,8 @@
       var state = pulling("me")
       state.requests = []
       state.setPatterns([])
+      // It is not acknowledged, so that it comes again.
+      #expect(state.received(message("$JS.ACK.S.me.1.11.1.1.0")) == .none)
       for _ in 1...3 { state.tick() }
       // The end of the pull comes meanwhile.
       let end = "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: 500\r\n\r\n"
@@ -526,81 +476,29 @@
       #expect(finished == [false, true])
     }
 
-    @Test("R2 What an ended connection was sent is taken once, and heard when it comes again")
-    func takenOnce() throws {
+    @Test("R4 What an ended connection was sent is heard when it comes again, and holds nothing up")
+    func comesAgain() throws {
       var state = pulling("me")
+      func hear(_ number: Int, _ count: Int) -> (news: DurableState.News, reply: String) {
+        let reply = "$JS.ACK.S.me.\(count).\(number).1.\(number).0"
+        return (state.received(message(reply)), reply)
+      }
+      let (news, first) = hear(11, 1)
+      #expect(news == .new(acknowledgment: first))
+      _ = state.finished(first)
       state.disconnected()
       state.connected(info)
       _ = locate(&state)
-      #expect(answer(&state, #"{"num_ack_pending":3}"#) == nil)
-      #expect(!state.isReady)
+      #expect(answer(&state, #"{"num_ack_pending":3,"num_waiting":1}"#) == nil)
+      #expect(state.isReady)
       let pull = try #require(asked(&state).first)
-      #expect(pull.subject == "CONSUMER.MSG.NEXT.S.me" && pull.body.contains("\"batch\":3"))
-      for number in [13, 11, 12] {
-        #expect(state.received(message("$JS.ACK.S.me.2.\(number).1.\(number).0")) == .none)
+      #expect(pull.subject == "CONSUMER.MSG.NEXT.S.me" && pull.body.contains("\"batch\":500"))
+      for (number, count) in [(14, 1), (13, 2), (12, 2), (15, 1)] {
+        let (news, reply) = hear(number, count)
+        #expect(news == .new(acknowledgment: reply))
       }
-      for _ in 1...ConsumerTerms.acknowledgmentWait + 1 { state.tick() }
-      #expect(state.isReady)
-      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.me"])
-      for number in 11...13 {
-        let reply = "$JS.ACK.S.me.3.\(number).1.\(number).0"
-        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      }
-    }
-
-    @Test("What an ended connection was sent is taken a few megabytes at a time")
-    func takenInParts() throws {
-      var state = located("me")
-      #expect(answer(&state, #"{"num_ack_pending":20}"#) == nil)
-      var number = 0
-      for size in [8, 8, 4] {
-        let pulls = asked(&state)
-        let pull = try #require(pulls.first)
-        #expect(pulls.count == 1 && pull.body.contains("\"batch\":\(size)"))
-        #expect(!pull.body.contains("max_bytes"))
-        for _ in 1...size {
-          #expect(state.requests.isEmpty)
-          number += 1
-          #expect(state.received(message("$JS.ACK.S.me.2.\(number).\(number).1.0")) == .none)
-        }
-      }
-      #expect(state.requests.isEmpty)
-    }
-
-    @Test("R2 The server passes over nothing that it sends again")
-    func heardAgain() throws {
-      var state = located("me")
-      #expect(answer(&state, #"{"num_ack_pending":9}"#) == nil)
-      // What is taken meanwhile is not counted twice.
-      for number in 1...9 {
-        #expect(state.received(message("$JS.ACK.S.me.2.\(number).\(number).1.0")) == .none)
-      }
-      state.requests = []
-      while !state.isReady { state.tick() }
-      var bodies: [String] = []
-      for number in 1...9 {
-        bodies += asked(&state).map(\.body)
-        let reply = "$JS.ACK.S.me.3.\(number).\(number).1.0"
-        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      }
-      #expect(bodies.allSatisfy { $0.contains("\"batch\":8,") || $0.contains("\"batch\":8}") })
-      #expect(!bodies.contains { $0.contains("max_bytes") })
-      let last = try #require(asked(&state).last)
-      #expect(last.body.contains("\"batch\":500") && last.body.contains("max_bytes"))
-    }
-
-    @Test("R2 What arrives just before the answer for the consumer is heard before newer messages")
-    func beforeAnswer() {
-      var state = pulling("me")
-      state.connected(info)
-      _ = locate(&state)
-      let reply = "$JS.ACK.S.me.1.11.1.1.0"
-      #expect(state.received(message(reply)) == .none)
-      #expect(answer(&state, #"{"num_ack_pending":0}"#) == nil)
-      #expect(!state.isReady)
-      for _ in 1...ConsumerTerms.acknowledgmentWait + 1 { state.tick() }
-      #expect(state.isReady)
-      #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      let (again, reply) = hear(11, 2)
+      #expect(again == .unwanted(acknowledgment: reply))
     }
 
     @Test("A long message is waited for, and what else arrives does not hide that a pull is gone")
@@ -616,44 +514,6 @@
         state.tick()
       }
       #expect(!state.isReady)
-    }
-
-    @Test("R2 The server is told in the order of the stream what is still being delivered")
-    func orderOfProgress() {
-      var state = pulling("me")
-      let replies = (9...11).map { "$JS.ACK.S.me.1.\($0).\($0).1.0" }
-      for reply in replies {
-        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      }
-      var told: [String] = []
-      for _ in 1...3 { told += state.tickDeliveries() }
-      #expect(told == replies)
-    }
-
-    @Test("R2 What is carried while a receiver waits for the rest does not make it wait longer")
-    func carriedWhileSettling() {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      var (seconds, pulls): (Int, [String]) = (0, [])
-      while !state.isReady, seconds < 60 {
-        seconds += 1
-        state.tick()
-        // Another one is carried every three seconds.
-        if seconds % 3 == 0 {
-          state.setPatterns((0...seconds).map { try! SubjectPattern(validating: "a\($0)") })
-        }
-        while let request = state.requests.first {
-          state.requests.removeFirst()
-          if request.subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT") {
-            pulls.append(String(decoding: request.json, as: UTF8.self))
-          }
-          let json = #"{"created":"2026","state":{"last_seq":1},"num_ack_pending":3}"#
-          _ = state.answered(request.token[...], message(nil, "", json))
-        }
-      }
-      #expect(seconds < 15)
-      #expect(pulls.map { $0.contains("\"expires\":1000000000") } == [true, false])
     }
 
     @Test(
@@ -974,17 +834,9 @@
       #expect(
         state.requests.last.map { String(decoding: $0.json, as: UTF8.self) }?
           .contains("\"filter_subjects\":[\"a\",\"b.>\"]") == true)
-      // What was sent to the process before has not been acknowledged: it comes first.
-      #expect(answer(&state, #"{"num_ack_pending":3}"#) == nil)
-      #expect(!state.isReady)
-      let reply = "$JS.ACK.hub.acc.S.me.1.7.1.0.0.x"
-      for _ in 1...5 { state.tick() }
-      // A pull of the process before is still answered: that would overtake the rest.
-      #expect(state.received(message(reply)) == .none)
-      for _ in 1...6 { state.tick() }
-      #expect(!state.isReady)
-      state.tick()
+      #expect(answer(&state) == nil)
       #expect(state.isReady)
+      let reply = "$JS.ACK.hub.acc.S.me.1.7.1.0.0.x"
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
       let isFinished = state.finished(reply)
       #expect(isFinished)
