@@ -40,6 +40,11 @@
       since = highest + 1
     }
 
+    /// The last number of each subject.
+    var all: [String: UInt64] {
+      number > 0 ? last.merging([current: number]) { $1 } : last
+    }
+
     @inline(never)
     private mutating func begin(_ subject: String) {
       if number > 0 { last[current] = number }
@@ -67,6 +72,8 @@
     // full. A message after that counts as the first.
     private var recent: [Key: UInt64] = [:]
     private var older: [Key: UInt64] = [:]
+    /// The numbers up to which losses were counted after the last message that was heard.
+    private var counted: [Key: UInt64] = [:]
     /// What was heard last, and its number, which is not among the others; 0 if there is none.
     private var (current, number) = (Key(sender: 0, subject: ""), UInt64(0))
     let limit: Int
@@ -92,9 +99,35 @@
       if number <= known, known - number < Self.below { return .double }
       self.number = number
       if number <= known { return .new(lost: nil) }
-      guard known > 0, since <= known + 1 else { return .new(lost: 0) }
-      let lost = number - known - 1
+      var first = known + 1
+      if !counted.isEmpty, let last = counted.removeValue(forKey: key), last < number {
+        first = max(first, last + 1)
+      }
+      guard known > 0, since <= first else { return .new(lost: 0) }
+      let lost = number - first
       return .new(lost: lost < Self.above ? Int(lost) : nil)
+    }
+
+    /// A sender has sent messages up to a number, all of which would have arrived before.
+    ///
+    /// - Parameter since: The number from which the sender counts without a gap.
+    /// - Returns: How many of them are missing after the last one that was heard.
+    mutating func hasSent(
+      _ number: UInt64, since: UInt64, from sender: UInt64, _ subject: String
+    ) -> Int {
+      let key = Key(sender: sender, subject: subject)
+      storeCurrent()
+      guard let known = recent[key] ?? older[key] else { return 0 }
+      let last = max(known, counted[key] ?? 0)
+      guard number > last, number - last < Self.above, since <= last + 1 else { return 0 }
+      counted[key] = number
+      return Int(number - last)
+    }
+
+    /// Whether any message of a sender has been heard.
+    func knows(_ sender: UInt64) -> Bool {
+      number > 0 && current.sender == sender || recent.keys.contains { $0.sender == sender }
+        || older.keys.contains { $0.sender == sender }
     }
 
     @inline(never)
@@ -105,7 +138,7 @@
 
     private mutating func storeCurrent() {
       if number == 0 { return }
-      if recent.count >= limit { (recent, older) = ([:], recent) }
+      if recent.count >= limit { (recent, older, counted) = ([:], recent, [:]) }
       recent[current] = number
       number = 0
     }
@@ -116,6 +149,7 @@
       storeCurrent()
       recent = recent.filter { !isForgotten($0.key.subject) }
       older = older.filter { !isForgotten($0.key.subject) }
+      counted = counted.filter { !isForgotten($0.key.subject) }
     }
   }
 #endif

@@ -101,9 +101,7 @@
       case .new(let lost):
         know(envelope)
         if let lost, lost > 0 {
-          incidents.addLoss(
-            sender: envelope.sender, subject, lost,
-            "The connection was interrupted, or the server dropped what was not read in time.")
+          incidents.addLoss(sender: envelope.sender, subject, lost, Self.lossReason)
         } else if lost == nil {
           incidents.append(
             .lost(
@@ -118,6 +116,9 @@
             path: envelope.path, payload: payload))
       }
     }
+
+    private static let lossReason =
+      "The connection was interrupted, or the server dropped what was not read in time."
 
     private mutating func receivedRequest(
       _ message: ServerMessage, _ envelope: Envelope?, isHeld: Bool
@@ -155,7 +156,9 @@
     mutating func receivedAnswer(_ message: ServerMessage) {
       guard message.subject.hasPrefix(inbox) else { return }
       let sealed = message.subject.dropFirst(inbox.count)
-      if sealed == Self.presenceToken { return receivedPresence(message) }
+      if sealed == Self.presenceToken || sealed == Self.numbersToken {
+        return receivedPresence(message)
+      }
       guard let token = seal.opened(sealed) else { return }
       if let durable, token.first?.isLetter == true {
         return receivedAnswer(message, token, durable)
@@ -282,6 +285,10 @@
     // MARK: Presence
 
     static let presenceToken = "here"
+    /// Asks for the last numbers as well: after a connection has ended, messages may be missing.
+    static let numbersToken = "again"
+    /// So many relays are told the last numbers in a second, and so many numbers each.
+    private static let (numberAnswersLimit, numbersLimit) = (64, 1_000)
 
     /// So many peers are listed at the most before the incidents are taken, in all lists together.
     private static let listedLimit = 65_536
@@ -312,27 +319,69 @@
     }
 
     mutating func receivedPresence(_ message: ServerMessage) {
-      guard let line = Presence.Line(message.payload), line.id != id else { return }
+      var lines = message.payload.split(separator: UInt8(ascii: "\n"))[...]
+      guard let line = lines.popFirst().flatMap({ Presence.Line($0) }), line.id != id else { return }
       // Told once for all lines in a row.
       if presence.heard(line) { hasNewPeers = true }
+      takeNumbers(lines, of: line.id)
       // Nobody has the relay publish under any other name.
-      guard let reply = message.reply, reply.hasSuffix("." + Self.presenceToken) else { return }
-      if NATSSubject.isName(reply) { announce(to: reply) }
+      let tokens = [Self.presenceToken, Self.numbersToken]
+      guard let reply = message.reply, NATSSubject.isName(reply),
+        let token = tokens.first(where: { reply.hasSuffix("." + $0) })
+      else { return }
+      // The other relay has connected: what it had sent before may be missing here.
+      let asks = message.sid == Self.presenceSid && heard.knows(line.id)
+      announce(to: reply, asking: asks ? Self.numbersToken : nil)
+      if token == Self.numbersToken { announceNumbers(to: reply) }
+    }
+
+    private func presenceLine(seconds: Int) -> String {
+      Presence.Line(id: id, processID: processID, seconds: seconds, name: name).text
     }
 
     /// Announces that this relay is present, or that it leaves.
+    ///
+    /// - Parameter token: What others are to answer, if anything.
     mutating func announce(
-      to subject: String = NATSSubject.presence, asksForAnswers: Bool = false, leaves: Bool = false
+      to subject: String = NATSSubject.presence, asking token: String? = nil, leaves: Bool = false
     ) {
-      let line = Presence.Line(
-        id: id, processID: processID, seconds: leaves ? 0 : presence.interval, name: name)
       output.writePublish(
-        subject, reply: asksForAnswers ? inbox + Self.presenceToken : nil,
-        payload: Array(line.text.utf8))
+        subject, reply: token.map { inbox + $0 },
+        payload: Array(presenceLine(seconds: leaves ? 0 : presence.interval).utf8))
+    }
+
+    /// Sends the last numbers to a relay that may have missed the last messages.
+    ///
+    /// They follow the messages that have these numbers. A stream misses none.
+    private mutating func announceNumbers(to subject: String) {
+      let (numbers, since) = (outbox.numbers.all, outbox.numbers.since)
+      guard durable == nil, !numbers.isEmpty, numberAnswers < Self.numberAnswersLimit else {
+        return
+      }
+      numberAnswers += 1
+      let lines = numbers.prefix(Self.numbersLimit).map { "\n\($0.value) \(since) \($0.key)" }
+      append(
+        .reply, to: subject, [],
+        Array((presenceLine(seconds: presence.interval) + lines.joined()).utf8))
+    }
+
+    /// Takes the last numbers of a sender: a number, the first number, and the subject in each line.
+    private mutating func takeNumbers(
+      _ lines: ArraySlice<ArraySlice<UInt8>>, of sender: UInt64
+    ) {
+      for line in lines {
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, let number = UInt64(words[0]), let since = UInt64(words[1])
+        else { continue }
+        let subject = String(words[2])
+        let lost = heard.hasSent(number, since: since, from: sender, subject)
+        if lost > 0 { incidents.addLoss(sender: sender, subject, lost, Self.lossReason) }
+      }
     }
 
     /// One second has passed.
     mutating func tick(isReading: Bool) {
+      numberAnswers = 0
       let over = requests.tick()
       for correlation in over {
         incidents.append(.reply(correlation: correlation, .timedOut, payload: []))

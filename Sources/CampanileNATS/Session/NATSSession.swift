@@ -38,6 +38,7 @@
     var outbox: Outbox
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
+    private var hasConnected = false
     var subscriptions: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
     /// Subscriptions for requests that have ended: requests may have arrived at the relay before the
     /// server knew.
@@ -52,6 +53,8 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
+    /// How many relays have been told the last numbers in this second.
+    var numberAnswers = 0
     /// Whether the relay is to be told of a change of its peers.
     var hasNewPeers = false
     /// How many peers are in all lists among the incidents.
@@ -212,7 +215,7 @@
       }
     }
 
-    private mutating func append(
+    mutating func append(
       _ kind: Outbox.Kind, correlation: UInt64 = 0, to subject: String, reply: String? = nil,
       _ headers: [UInt8], _ payload: [UInt8]
     ) {
@@ -305,13 +308,14 @@
       wantsPing = !heldFlushes.isEmpty
       durable?.connected(info)
       awaitsStream = durable != nil
-      if isSubscribed { return }
+      if isSubscribed { return announce(asking: Self.numbersToken) }
       if asksForDenied {
         subscriptions.merge(denied) { $1 }
         (denied, asksForDenied) = ([:], false)
       }
       writeSubscriptions(to: &output)
-      announce(asksForAnswers: true)
+      announce(asking: hasConnected ? Self.numbersToken : Self.presenceToken)
+      hasConnected = true
       incidents.append(.connected)
     }
 

@@ -51,7 +51,7 @@
     private var head: PostHead
     private var heading = -1
     private var headingCost = 0
-    private var numbers = SentNumbers()
+    private(set) var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
     private var run: FrameStore.Place?
     /// The mark of the next item.

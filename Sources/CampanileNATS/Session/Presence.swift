@@ -38,7 +38,7 @@
         (self.id, self.processID, self.seconds, self.name) = (id, processID, seconds, name)
       }
 
-      init?(_ bytes: [UInt8]) {
+      init?(_ bytes: some Collection<UInt8>) {
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
         guard words.count == 4, let id = UInt64(words[0], radix: 16), let process = Int32(words[1]),
           let seconds = Int(words[2]), (0...3_600).contains(seconds),

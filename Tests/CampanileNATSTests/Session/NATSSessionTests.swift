@@ -438,6 +438,52 @@
       #expect(written(&session).text.ranges(of: "PUB ").count == 1)
     }
 
+    @Test("R7 A relay that connects again asks for the last numbers, and counts what it missed")
+    func asksForNumbers() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      session.received(message("a", "1 3 1 0 n -"))
+      session.disconnected("")
+      session.connected(ServerInfo())
+      #expect(written(&session).text.contains("PUB _campanile.here \(session.inbox)again "))
+      _ = told(&session)
+      var answer = presence("1 1 10 n\n5 1 a\n9 1 b\nx 1 a\n")
+      answer.sid = NATSSession.inboxSid
+      answer.subject = session.inbox + "again"
+      for expected in [["lost 2 a"], []] {
+        session.received(answer)
+        #expect(told(&session) == expected)
+      }
+      // The other relay has connected again, and may have sent something before.
+      answer = presence("1 1 10 n")
+      answer.reply = "_INBOX.n.here"
+      session.received(answer)
+      #expect(written(&session).text.hasPrefix("PUB _INBOX.n.here \(session.inbox)again "))
+    }
+
+    @Test("R7 A relay that connects again is told the last numbers, behind what is sent again")
+    func tellsNumbers() {
+      var session = connected()
+      for subject in ["a", "a", "b"] { session.perform(post(subject)) }
+      _ = written(&session)
+      session.disconnected("")
+      session.connected(ServerInfo())
+      session.output.clear()
+      for number in 1...100 {
+        var ask = presence("\(number) 1 10 n")
+        ask.reply = "_INBOX.n.again"
+        session.received(ask)
+      }
+      let lines = written(&session).text.split(separator: "\r\n")
+      let told = lines.filter { $0.contains("\n") }
+      #expect(told.count == 64)
+      #expect(
+        told.first.map { $0.split(separator: "\n").sorted() } == ["1 1 b", "2 1 a", "ab 1 10 me"])
+      let posts = lines.indices.filter { lines[$0].hasPrefix("HPUB ") }
+      #expect(posts.count == 3)
+      #expect(lines.firstIndex { $0.contains("\n") }! > posts.last!)
+    }
+
     @Test("R6 However many lines announce other relays, few lists of them wait to be delivered")
     func manyAnnouncements() {
       var session = connected()

@@ -350,6 +350,7 @@
       #expect(sent.next("a") == (1, 1))
       #expect(sent.next("a") == (2, 1))
       #expect(sent.next("b") == (1, 1))
+      #expect(sent.all == ["a": 2, "b": 1])
     }
 
     @Test("When too many subjects are counted, all are counted anew, above what was")
@@ -380,6 +381,29 @@
       heard.forget { $0 == "a" }
       #expect(heard.hear(30, since: 20, from: 1, "a") == .new(lost: 0))
       #expect(heard.hear(3, since: 1, from: 1, "b") == .new(lost: 1))
+    }
+
+    @Test("The last numbers of a sender are losses, once, and only after a message was heard")
+    func lastNumbers() {
+      var heard = HeardNumbers()
+      #expect(heard.hasSent(5, since: 1, from: 1, "a") == 0)
+      #expect(!heard.knows(1))
+      #expect(heard.hear(5, since: 1, from: 1, "a") == .new(lost: 0))
+      #expect(heard.knows(1))
+      for (number, lost) in [(4, 0), (5, 0), (8, 3), (8, 0), (9, 1)] as [(UInt64, Int)] {
+        #expect(heard.hasSent(number, since: 1, from: 1, "a") == lost)
+      }
+      #expect(heard.hear(12, since: 1, from: 1, "a") == .new(lost: 2))
+      #expect(heard.hear(14, since: 1, from: 1, "a") == .new(lost: 1))
+      // What somebody has invented hides no message, and no later loss.
+      #expect(heard.hasSent(.max, since: 1, from: 1, "a") == 0)
+      #expect(heard.hasSent(100, since: 1, from: 1, "a") == 86)
+      #expect(heard.hear(15, since: 1, from: 1, "a") == .new(lost: 0))
+      #expect(heard.hear(17, since: 1, from: 1, "a") == .new(lost: 1))
+      #expect(heard.hear(.max, since: .max, from: 2, "a") == .new(lost: 0))
+      #expect(heard.hasSent(.max, since: 1, from: 2, "a") == 0)
+      // Its sender has counted anew.
+      #expect(heard.hasSent(30, since: 25, from: 1, "a") == 0)
     }
 
     @Test("A number that somebody has invented neither hides later ones, nor makes sums overflow")
