@@ -7,9 +7,12 @@ let sockets = Target.Dependency.product(
   name: "FlyingSocks", package: "FlyingFox", condition: .when(traits: ["Page"]))
 let client: [Target.Dependency] = [
   ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
-  ("Crypto", "swift-crypto"), ("ServiceLifecycle", "swift-service-lifecycle"),
-  ("Logging", "swift-log"), ("Metrics", "swift-metrics"),
-].map { .product(name: $0, package: $1, condition: .when(traits: ["NATS"])) }
+  ("ServiceLifecycle", "swift-service-lifecycle"), ("Logging", "swift-log"),
+  ("Metrics", "swift-metrics"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["NATS"])) } + [
+  // It brings a second copy of the library that swift-nio-ssl has for TLS.
+  .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["NKeys"]))
+]
 
 let package = Package(
   name: "campanile",
@@ -32,6 +35,10 @@ let package = Package(
       name: "Page", description: "The live page of CampanileInspector, which takes FlyingFox."),
     .trait(
       name: "NATS", description: "The client of CampanileNATS, which takes SwiftNIO and others."),
+    .trait(
+      name: "NKeys",
+      description: "NKeys and files of credentials for CampanileNATS, which take swift-crypto.",
+      enabledTraits: ["NATS"]),
     .default(enabledTraits: []),
   ],
   dependencies: [

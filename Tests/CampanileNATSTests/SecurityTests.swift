@@ -3,12 +3,15 @@
   @testable import CampanileNATS
   import CampanileRelay
   import CampanileTesting
-  import Crypto
   import Foundation
   import NIOCore
   import NIOPosix
   import TestSupport
   import Testing
+
+  #if NKeys
+    import Crypto
+  #endif
 
   extension Relay {
     /// The first state that is wanted.
@@ -71,72 +74,74 @@
       try await Relay(.nats(server.url, .token("other"))).reaches("Authorization Violation")
     }
 
-    private let seed = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
-    private let publicKey = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
+    #if NKeys
+      private let seed = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
+      private let publicKey = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
 
-    @Test("Keys", arguments: NATSServer.programs)
-    func keys(program: String) async throws {
-      let server = try NATSServer(
-        program, "authorization { users = [ { nkey: \(publicKey) } ] }")
-      try await Relay(.nats(server.url, .nkey(seed: seed))).reaches("connected")
-      let broken = Relay(.nats(server.url, .nkey(seed: "SUBROKEN")))
-      let reason = try await broken.reaches("nkey seed")
-      #expect(!reason.contains("SUBROKEN"))
-    }
+      @Test("Keys", arguments: NATSServer.programs)
+      func keys(program: String) async throws {
+        let server = try NATSServer(
+          program, "authorization { users = [ { nkey: \(publicKey) } ] }")
+        try await Relay(.nats(server.url, .nkey(seed: seed))).reaches("connected")
+        let broken = Relay(.nats(server.url, .nkey(seed: "SUBROKEN")))
+        let reason = try await broken.reaches("nkey seed")
+        #expect(!reason.contains("SUBROKEN"))
+      }
 
-    @Test("Files of credentials", arguments: NATSServer.programs)
-    func credentials(program: String) async throws {
-      let (operator_, account) = (Issuer(14), Issuer(0))
-      let server = try NATSServer(
-        program,
-        """
-        operator: \(operator_.token(for: operator_.publicKey, "operator"))
-        resolver: MEMORY
-        resolver_preload: {
-          \(account.publicKey): \(operator_.token(for: account.publicKey, "account"))
+      @Test("Files of credentials", arguments: NATSServer.programs)
+      func credentials(program: String) async throws {
+        let (operator_, account) = (Issuer(14), Issuer(0))
+        let server = try NATSServer(
+          program,
+          """
+          operator: \(operator_.token(for: operator_.publicKey, "operator"))
+          resolver: MEMORY
+          resolver_preload: {
+            \(account.publicKey): \(operator_.token(for: account.publicKey, "account"))
+          }
+          """)
+        let file = server.folder.appending(path: "user.creds")
+        try """
+        -----BEGIN NATS USER JWT-----
+        \(account.token(for: publicKey, "user"))
+        ------END NATS USER JWT------
+
+        -----BEGIN USER NKEY SEED-----
+        \(seed)
+        ------END USER NKEY SEED------
+        """.write(to: file, atomically: true, encoding: .utf8)
+        try await Relay(.nats(server.url, .credentials(file.path))).reaches("connected")
+        let missing = Relay(.nats(server.url, .credentials(file.path + ".none")))
+        try await missing.reaches("can't be read")
+      }
+
+      /// Whoever signs tokens for servers.
+      private struct Issuer {
+        let key = Curve25519.Signing.PrivateKey()
+        let publicKey: String
+
+        init(_ kind: UInt8) {
+          let raw = [kind << 3] + [UInt8](key.publicKey.rawRepresentation)
+          let sum = raw.crc16
+          publicKey = Base32.encode(raw + [UInt8(sum & 0xFF), UInt8(sum >> 8)])
         }
-        """)
-      let file = server.folder.appending(path: "user.creds")
-      try """
-      -----BEGIN NATS USER JWT-----
-      \(account.token(for: publicKey, "user"))
-      ------END NATS USER JWT------
 
-      -----BEGIN USER NKEY SEED-----
-      \(seed)
-      ------END USER NKEY SEED------
-      """.write(to: file, atomically: true, encoding: .utf8)
-      try await Relay(.nats(server.url, .credentials(file.path))).reaches("connected")
-      let missing = Relay(.nats(server.url, .credentials(file.path + ".none")))
-      try await missing.reaches("can't be read")
-    }
-
-    /// Whoever signs tokens for servers.
-    private struct Issuer {
-      let key = Curve25519.Signing.PrivateKey()
-      let publicKey: String
-
-      init(_ kind: UInt8) {
-        let raw = [kind << 3] + [UInt8](key.publicKey.rawRepresentation)
-        let sum = raw.crc16
-        publicKey = Base32.encode(raw + [UInt8(sum & 0xFF), UInt8(sum >> 8)])
+        func token(for subject: String, _ type: String) -> String {
+          let limits = #""subs":-1,"data":-1,"payload":-1"#
+          let more =
+            type == "account"
+            ? #","limits":{\#(limits),"imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1}"#
+            : type == "user" ? ",\(limits)" : ""
+          let head = [UInt8](#"{"typ":"JWT","alg":"ed25519-nkey"}"#.utf8).base64URL
+          let body = [UInt8](
+            #"{"jti":"x","iat":1,"iss":"\#(publicKey)","name":"n","sub":"\#(subject)","nats":{"type":"\#(type)","version":2\#(more)}}"#
+              .utf8
+          ).base64URL
+          let signature = try? key.signature(for: Array("\(head).\(body)".utf8))
+          return "\(head).\(body).\([UInt8](signature ?? Data()).base64URL)"
+        }
       }
-
-      func token(for subject: String, _ type: String) -> String {
-        let limits = #""subs":-1,"data":-1,"payload":-1"#
-        let more =
-          type == "account"
-          ? #","limits":{\#(limits),"imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1}"#
-          : type == "user" ? ",\(limits)" : ""
-        let head = [UInt8](#"{"typ":"JWT","alg":"ed25519-nkey"}"#.utf8).base64URL
-        let body = [UInt8](
-          #"{"jti":"x","iat":1,"iss":"\#(publicKey)","name":"n","sub":"\#(subject)","nats":{"type":"\#(type)","version":2\#(more)}}"#
-            .utf8
-        ).base64URL
-        let signature = try? key.signature(for: Array("\(head).\(body)".utf8))
-        return "\(head).\(body).\([UInt8](signature ?? Data()).base64URL)"
-      }
-    }
+    #endif
   }
 
   @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(5)))

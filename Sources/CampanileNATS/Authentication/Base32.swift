@@ -1,4 +1,4 @@
-#if NATS
+#if NKeys
   /// The letters in which keys of NATS are written: five bits each, without padding.
   enum Base32 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)

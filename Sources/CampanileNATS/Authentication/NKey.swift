@@ -1,4 +1,4 @@
-#if NATS
+#if NKeys
   import Crypto
 
   /// The key of a user: it signs what a server asks for, and never travels.
@@ -27,7 +27,11 @@
       publicKey = Base32.encode(raw + [UInt8(sum & 0xFF), UInt8(sum >> 8)])
     }
 
-    func sign(_ nonce: String) throws(AuthenticationError) -> String {
+    /// Signs what a server asks for.
+    func sign(_ nonce: String?) throws(AuthenticationError) -> String {
+      guard let nonce else {
+        throw AuthenticationError("The server asks for no signature, so that a key says nothing.")
+      }
       do {
         return [UInt8](try key.signature(for: Array(nonce.utf8))).base64URL
       } catch {

@@ -17,13 +17,6 @@
 
     // MARK: Who to be
 
-    /// Authenticates with a file of credentials, as the tool `nsc` writes it.
-    ///
-    /// The relay reads the file at each connection, so you can replace the file at any time.
-    public static func credentials(_ path: String) -> Self {
-      Self("credentials(\(path))") { $0.authentication = .credentials(path: path) }
-    }
-
     /// Authenticates as a user with a password.
     public static func user(_ name: String, password: String) -> Self {
       Self("user(\(name))") { $0.authentication = .user(name, password: Secret(password)) }
@@ -34,12 +27,22 @@
       Self("token") { $0.authentication = .token(Secret(token)) }
     }
 
-    /// Authenticates with an NKey, a pair of Ed25519 keys.
-    ///
-    /// - Parameter seed: The seed of the key, which begins with SU. It stays in this process.
-    public static func nkey(seed: String) -> Self {
-      Self("nkey") { $0.authentication = .nkey(seed: Secret(seed)) }
-    }
+    #if NKeys
+      /// Authenticates with a file of credentials, as the tool `nsc` writes it.
+      ///
+      /// The relay reads the file at each connection, so you can replace the file at any time. Needs
+      /// the trait `NKeys`.
+      public static func credentials(_ path: String) -> Self {
+        Self("credentials(\(path))") { $0.authentication = .credentials(path: path) }
+      }
+
+      /// Authenticates with an NKey, a pair of Ed25519 keys; needs the trait `NKeys`.
+      ///
+      /// - Parameter seed: The seed of the key, which begins with SU. It stays in this process.
+      public static func nkey(seed: String) -> Self {
+        Self("nkey") { $0.authentication = .nkey(seed: Secret(seed)) }
+      }
+    #endif
 
     /// Sets the prefix of the subjects under which answers arrive.
     ///

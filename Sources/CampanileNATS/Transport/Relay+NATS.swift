@@ -6,7 +6,7 @@
     /// Connects through NATS servers, on any hosts.
     ///
     /// ```swift
-    /// let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")))
+    /// let relay = Relay(.nats("nats://a,nats://b", .trusting("/etc/player/ca.pem")))
     /// ```
     ///
     /// A server reports the other servers of its cluster, and the relay tries these too. If it reaches none,
@@ -41,7 +41,7 @@
     /// Closes the connection to the NATS server, and connects again.
     ///
     /// ```swift
-    /// relay.reconnect()  // the file of credentials has been replaced
+    /// relay.reconnect()  // the certificates have been replaced
     /// ```
     ///
     /// Use it after credentials have changed, or to distribute relays over servers again. The call

@@ -10,7 +10,7 @@
   }
 
   private func connect(_ center: MessageCenter) {
-    let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")), name: "screen")
+    let relay = Relay(.nats("nats://a,nats://b", .trusting("/etc/player/ca.pem")), name: "screen")
     relay.carry(TrackChanged.self, in: center)
     center.post(TrackChanged(title: "Aria"))  // heard on each host that carries the type
   }

@@ -6,12 +6,12 @@
   import ServiceLifecycle
 
   private func connect() -> Relay {
-    let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")))
+    let relay = Relay(.nats("nats://a,nats://b", .trusting("/etc/player/ca.pem")))
     return relay
   }
 
   private func leaveServer(_ relay: Relay) {
-    relay.reconnect()  // the file of credentials has been replaced
+    relay.reconnect()  // the certificates have been replaced
   }
 
   private func move(_ relay: Relay) throws {

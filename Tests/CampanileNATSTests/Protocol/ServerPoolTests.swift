@@ -31,9 +31,10 @@
       #expect(user == .user("me", password: Secret("s@cret")))
       #expect(
         try ServerAddress.parse("nats://t0ken@host").authentication == .token(Secret("t0ken")))
-      let options = [
-        NATSOption.user("me", password: "s@cret"), .token("s@cret"), .nkey(seed: "s@cret"),
-      ]
+      var options = [NATSOption.user("me", password: "s@cret"), .token("s@cret")]
+      #if NKeys
+        options.append(.nkey(seed: "s@cret"))
+      #endif
       var configuration = try NATSConfiguration(servers: "nats://me:s%40cret@host:9")
       var texts = [
         "\(address)", "\(user)", "\(options)", "\(configuration)", String(reflecting: user),

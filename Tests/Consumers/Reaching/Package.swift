@@ -13,7 +13,13 @@ let package = Package(
       dependencies: [
         .product(name: "CampanileRelay", package: "campanile"),
         .product(name: "CampanileNATS", package: "campanile"),
-      ])
+      ]),
+    .target(
+      name: "signing",
+      dependencies: [
+        .product(name: "CampanileRelay", package: "campanile"),
+        .product(name: "CampanileNATS", package: "campanile"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -3,5 +3,5 @@ import CampanileRelay
 
 /// Reaches other hosts.
 func reach() -> Relay {
-  Relay(.nats("nats://a,nats://b", .credentials("player.creds")), name: "screen")
+  Relay(.nats("nats://a,nats://b", .trusting("ca.pem")), name: "screen")
 }

@@ -15,25 +15,18 @@
     }
   }
 
+  @available(
+    *, unavailable,
+    message: """
+      the trait NATS is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "NATS"])
+      """
+  )
   extension Relay {
     /// Closes the connection to the NATS server, and connects again; needs the trait `NATS`.
-    @available(
-      *, unavailable,
-      message: """
-        the trait NATS is off: write .package(url: …, branch: "main", \
-        traits: [.defaults, "NATS"])
-        """
-    )
     public func reconnect() {}
 
     /// Replaces the list of servers, and connects to one of the new list; needs the trait `NATS`.
-    @available(
-      *, unavailable,
-      message: """
-        the trait NATS is off: write .package(url: …, branch: "main", \
-        traits: [.defaults, "NATS"])
-        """
-    )
     public func reconnect(to servers: String) throws(NATSAddressError) {}
   }
 
@@ -109,5 +102,22 @@
 
     /// Logs connections, losses and refusals; needs the trait `NATS`.
     public static func logger(_ logger: some Sendable) -> Self { Self() }
+  }
+#endif
+
+#if NATS && !NKeys
+  @available(
+    *, unavailable,
+    message: """
+      the trait NKeys is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "NKeys"])
+      """
+  )
+  extension NATSOption {
+    /// Authenticates with a file of credentials; needs the trait `NKeys`.
+    public static func credentials(_ path: String) -> Self { Self("") { _ in } }
+
+    /// Authenticates with an NKey; needs the trait `NKeys`.
+    public static func nkey(seed: String) -> Self { Self("") { _ in } }
   }
 #endif
