@@ -5,14 +5,15 @@ import PackageDescription
 // What has a dependency stands behind a trait: without it nothing else is resolved.
 let sockets = Target.Dependency.product(
   name: "FlyingSocks", package: "FlyingFox", condition: .when(traits: ["Page"]))
-let client: [Target.Dependency] = [
-  ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
-  ("ServiceLifecycle", "swift-service-lifecycle"), ("Logging", "swift-log"),
-  ("Metrics", "swift-metrics"),
-].map { .product(name: $0, package: $1, condition: .when(traits: ["NATS"])) } + [
-  // It brings a second copy of the library that swift-nio-ssl has for TLS.
-  .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["NKeys"]))
-]
+let client: [Target.Dependency] =
+  [
+    ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+    ("ServiceLifecycle", "swift-service-lifecycle"), ("Logging", "swift-log"),
+    ("Metrics", "swift-metrics"),
+  ].map { .product(name: $0, package: $1, condition: .when(traits: ["NATS"])) } + [
+    // It brings a second copy of the library that swift-nio-ssl has for TLS.
+    .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["NKeys"]))
+  ]
 
 let package = Package(
   name: "campanile",

@@ -27,11 +27,7 @@ struct Arguments {
   }
 
   let command: Command
-  private(set) var bus: String?
-  private(set) var folder: String?
-  /// Servers of NATS, and the file of credentials for them.
-  private(set) var nats: String?
-  private(set) var creds: String?
+  private(set) var bus = BusName()
 
   /// Parses the arguments that follow the program's name.
   init(_ arguments: some Sequence<String>) throws(Mistake) {
@@ -52,11 +48,7 @@ struct Arguments {
     }
     let operands = Array(words.positional.dropFirst())
     try syntax.check(words, operands)
-    bus = try words.text(.bus)
-    folder = try words.text(.folder)
-    nats = try words.text(.nats)
-    creds = try words.text(.creds)
-    try Self.check(nats, creds, isOnHost: bus != nil || folder != nil)
+    bus = try BusName(words)
     switch name {
     case "listen":
       command = .listen(
@@ -84,23 +76,6 @@ struct Arguments {
       }
       command = .completion(shell)
     }
-  }
-
-  private static func check(
-    _ nats: String?, _ creds: String?, isOnHost: Bool
-  ) throws(Mistake) {
-    if creds != nil, nats == nil {
-      throw Mistake(description: "--creds is for servers of NATS, which --nats names.")
-    }
-    if nats != nil, isOnHost {
-      throw Mistake(description: "--nats takes the place of --bus and --folder.")
-    }
-    #if !NATS
-      if nats != nil {
-        throw Mistake(
-          description: "This campanile was built without NATS: swift build --traits default,NATS.")
-      }
-    #endif
   }
 
   private static func pattern(_ text: String) throws(Mistake) -> String {

@@ -25,12 +25,10 @@ struct Bench {
 
   /// Measures on the given bus, or on a private one if none is given.
   func run(_ arguments: Arguments) async throws -> Ending {
-    let isGiven = [arguments.bus, arguments.folder, arguments.nats].contains { $0 != nil }
-    let own = isGiven ? nil : "/tmp/campanile-bench-\(getpid())"
+    var bus = arguments.bus
+    let own = bus.isGiven ? nil : "/tmp/campanile-bench-\(getpid())"
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
-    let bus = BusName(
-      name: arguments.bus ?? "bench", folder: arguments.folder ?? own, nats: arguments.nats,
-      creds: arguments.creds)
+    if bus.nats == nil { (bus.name, bus.folder) = (bus.name ?? "bench", bus.folder ?? own) }
     let session = Session(bus, name: "campanile bench")
     return await session.run { try await measure($0) }
   }

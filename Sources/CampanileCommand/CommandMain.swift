@@ -22,9 +22,7 @@ import Foundation
   }
 
   private static func run(_ arguments: Arguments) async throws -> Ending {
-    let bus = BusName(
-      name: arguments.bus ?? "default", folder: arguments.folder, nats: arguments.nats,
-      creds: arguments.creds)
+    let bus = arguments.bus
     let session = { (name: String) in Session(bus, name: "campanile " + name) }
     switch arguments.command {
     case .help: try Output.write(Syntax.usage)

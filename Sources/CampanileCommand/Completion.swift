@@ -18,6 +18,11 @@ enum Completion {
     (syntax.options + [.help]).map { "--\($0)" }.joined(separator: " ")
   }
 
+  /// The names of some options, as a pattern of a shell.
+  private static func of(_ isMeant: (Option) -> Bool) -> String {
+    Option.listed.filter(isMeant).map { "--\($0)" }.joined(separator: "|")
+  }
+
   private static var bash: String {
     let cases = Syntax.all.map { "    \($0.name)) words=\"\(options($0))\" ;;" }
     return """
@@ -26,8 +31,8 @@ enum Completion {
         local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
         case $before in
           --folder) COMPREPLY=($(compgen -d -- "$word")); return ;;
-          --creds) COMPREPLY=($(compgen -f -- "$word")); return ;;
-          --bus|--nats|--count|--within|--bytes) COMPREPLY=(); return ;;
+          \(of { $0.isFile })) COMPREPLY=($(compgen -f -- "$word")); return ;;
+          \(of { $0.value != nil })) COMPREPLY=(); return ;;
           completion) COMPREPLY=($(compgen -W "\(shells)" -- "$word")); return ;;
         esac
         if ((COMP_CWORD == 1)); then
@@ -49,7 +54,7 @@ enum Completion {
       let specs = (syntax.options + [.help]).map { option in
         let value =
           option.value.map {
-            ":\($0):" + (option == .folder ? "_directories" : option == .creds ? "_files" : "")
+            ":\($0):" + (option == .folder ? "_directories" : option.isFile ? "_files" : "")
           } ?? ""
         return quoted("--\(option)[\(option.summary)]\(value)")
       }
@@ -89,7 +94,7 @@ enum Completion {
         "complete -c campanile \(isFirst) -a \(syntax.name) -d \(quoted(syntax.summary))")
       for option in syntax.options {
         let value =
-          option.value == nil ? "" : option == .folder || option == .creds ? " -r -F" : " -x"
+          option.value == nil ? "" : option.value == "PATH" ? " -r -F" : " -x"
         lines.append(
           "complete -c campanile -n '__fish_seen_subcommand_from \(syntax.name)' "
             + "-l \(option)\(value) -d \(quoted(option.summary))")

@@ -5,19 +5,74 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The name and the folder of a bus.
+/// A bus of this host, or NATS servers.
 struct BusName: Sendable {
-  var name: String
+  var name: String?
   var folder: String?
-  /// NATS servers, instead of a bus of this host.
-  var nats: String?
-  var creds: String?
+  private(set) var nats: String?
+  /// The other options for NATS servers, and the contents of the files that have a secret.
+  private var (access, secrets) = ([Option: String](), [Option: String]())
+
+  /// The bus of this host that is meant if none is given.
+  init() {}
+
+  init(_ words: Words) throws(Arguments.Mistake) {
+    name = try words.text(.bus)
+    folder = try words.text(.folder)
+    nats = try words.text(.nats)
+    for option in Option.ofNATS { access[option] = try words.text(option) }
+    func check(_ isRight: Bool, _ mistake: String) throws(Arguments.Mistake) {
+      if !isRight { throw Arguments.Mistake(description: mistake) }
+    }
+    let first = Option.ofNATS.first(where: words.has)
+    try check(
+      nats != nil || first == nil,
+      "--\(first?.description ?? "") is for servers of NATS, which --nats names.")
+    try check(
+      nats == nil || name == nil && folder == nil, "--nats takes the place of --bus and --folder.")
+    try check(words.has(.user) == words.has(.password), "--user and --password belong together.")
+    try check(
+      [Option.user, .nkey, .creds].count(where: words.has) <= 1,
+      "Only one of --user, --nkey and --creds can be given.")
+    #if !NATS
+      try check(
+        nats == nil, "This campanile was built without NATS: swift build --traits default,NATS.")
+    #elseif !NKeys
+      try check(
+        !words.has(.nkey) && !words.has(.creds),
+        "This campanile was built without NKeys: swift build --traits default,NKeys.")
+    #endif
+    for option in [Option.password, .nkey] {
+      guard let path = access[option] else { continue }
+      let text = try? String(contentsOfFile: path, encoding: .utf8)
+      secrets[option] = text?.split(whereSeparator: \.isNewline).first.map(String.init)
+      try check(secrets[option] != nil, "'\(path)', which --\(option) names, can't be read.")
+    }
+  }
+
+  /// Whether the command line names it.
+  var isGiven: Bool { name != nil || folder != nil || nats != nil }
+
+  #if NATS
+    private var options: [NATSOption] {
+      var options: [NATSOption] = []
+      if let user = access[.user], let password = secrets[.password] {
+        options.append(.user(user, password: password))
+      }
+      if let path = access[.ca] { options.append(.trusting(path)) }
+      #if NKeys
+        if let seed = secrets[.nkey] { options.append(.nkey(seed: seed)) }
+        if let path = access[.creds] { options.append(.credentials(path)) }
+      #endif
+      return options
+    }
+  #endif
 
   func transport(becomesHub: Bool = false) -> Relay.Transport {
     #if NATS
-      if let nats, let creds { return .nats(nats, .credentials(creds)) }
-      if let nats { return .nats(nats) }
+      if let nats { return .nats(nats, options: options) }
     #endif
+    let name = name ?? "default"
     // A command is on the bus for a moment: the programs there take over from a silent hub first.
     let silence = becomesHub ? SilenceLimits() : SilenceLimits(ofHub: 50)
     return .host(name, in: folder, becomesHub: becomesHub, silence: silence)
@@ -25,7 +80,7 @@ struct BusName: Sendable {
 
   /// The bus, without the passwords that an address may contain.
   var description: String {
-    nats == nil ? "bus '\(MessageText.printable(name))'" : "NATS server"
+    nats == nil ? "bus '\(MessageText.printable(name ?? "default"))'" : "NATS server"
   }
 
   /// How many servers may have to be tried.
@@ -33,8 +88,9 @@ struct BusName: Sendable {
 
   /// The options that name the same bus in another process.
   var arguments: [String] {
-    if let nats { return ["--nats", nats] + (creds.map { ["--creds", $0] } ?? []) }
-    return ["--bus", name] + (folder.map { ["--folder", $0] } ?? [])
+    var given = access
+    (given[.bus], given[.folder], given[.nats]) = (name, folder, nats)
+    return given.flatMap { ["--\($0)", $1] }
   }
 }
 

@@ -78,22 +78,27 @@ struct Syntax {
 }
 
 enum Option: String, CaseIterable, CustomStringConvertible {
-  case bus, folder, nats, creds, json, count, within, bytes, version, help
+  case bus, folder, nats, user, password, nkey, creds, ca, json, count, within, bytes, version, help
   /// Makes a process the receiver of a measurement.
   ///
   /// For internal use.
   case receiver
 
-  static let ofBus: [Self] = [.bus, .folder, .nats, .creds]
+  /// How to authenticate at NATS servers, and whom to trust.
+  static let ofNATS: [Self] = [.user, .password, .nkey, .creds, .ca]
+  static let ofBus = [.bus, .folder, .nats] + ofNATS
   static let listed = allCases.filter { $0 != .receiver }
 
   var description: String { rawValue }
 
+  /// Whether the value is the path of a file.
+  var isFile: Bool { value == "PATH" && self != .folder }
+
   /// The placeholder of the option's value, if it has one.
   var value: String? {
     switch self {
-    case .bus: "NAME"
-    case .folder, .creds: "PATH"
+    case .bus, .user: "NAME"
+    case .folder, .password, .nkey, .creds, .ca: "PATH"
     case .nats: "URL"
     case .count, .bytes: "N"
     case .within: "SECONDS"
@@ -106,7 +111,11 @@ enum Option: String, CaseIterable, CustomStringConvertible {
     case .bus: "the bus; default unless said"
     case .folder: "where the buses are; the user's folder unless said"
     case .nats: "NATS servers, separated by commas, instead of a bus of this host"
+    case .user: "the user at the NATS servers, with --password"
+    case .password: "a file with the password of the user"
+    case .nkey: "a file with the seed of an NKey for the NATS servers"
     case .creds: "the credentials file for the NATS servers"
+    case .ca: "a file with the certificates to trust instead of the system's"
     case .json: "listen: an object a line, with subject, from, version and message"
     case .count: "listen: ends after N messages; bench: posts N messages"
     case .within: "request: waits so long for an answer; 5 unless said"

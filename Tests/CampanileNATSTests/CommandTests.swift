@@ -36,6 +36,45 @@
       withExtendedLifetime(relays) {}
     }
 
+    @Test("The command reads a password and a key from files", arguments: NATSServer.programs)
+    func secrets(program: String) async throws {
+      let server = try NATSServer(
+        program,
+        """
+        authorization { users = [ { user: me, password: pw }
+          { nkey: UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK } ] }
+        """)
+      let file = server.folder.appending(path: "secret")
+      func status(_ text: String, _ options: String...) async throws -> Int32 {
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return try await CommandProcess(
+          ["--nats", server.url, "post", "a", "1"] + options + [file.path]
+        ).result().status
+      }
+      #expect(try await status("pw\n", "--user", "me", "--password") == 0)
+      #expect(try await status("other\n", "--user", "me", "--password") == 3)
+      #if NKeys
+        let seed = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
+        #expect(try await status(seed, "--nkey") == 0)
+      #endif
+      #expect(try await status("", "--nkey") == 2)
+    }
+
+    @Test(
+      "Options that do not belong together are answered with a sentence",
+      arguments: [
+        (["--user", "me"], "--user and --password belong together."),
+        (["--nkey", "a", "--creds", "b"], "Only one of --user, --nkey and --creds can be given."),
+        (
+          ["--password", "/none", "--user", "a"], "'/none', which --password names, can't be read."
+        ),
+      ])
+    func mistakes(options: [String], sentence: String) async throws {
+      let result = try await CommandProcess(["peers", "--nats", "nats://a"] + options).result()
+      #expect(result.status == 2)
+      #expect(result.notes == ["campanile: " + sentence])
+    }
+
     @Test(
       "A message that the server does not take ends post with 1", arguments: NATSServer.programs)
     func unsent(program: String) async throws {

@@ -38,6 +38,18 @@ import Testing
       ProcessInfo.processInfo.environment["CAMPANILE_NATS_SERVERS"]?
       .split(separator: ":").map(String.init) ?? []
 
+    /// The programs of version 2 and so much, and later ones.
+    static func programs(since minor: Int) -> [String] {
+      programs.filter { program in
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = ["--version"]
+        let text = try? process.start().readDataToEndOfFile()
+        let words = text.map { String(decoding: $0, as: UTF8.self).split(separator: ".") } ?? []
+        return words.count == 3 && Int(words[1]).map { $0 >= minor } == true
+      }
+    }
+
     /// - Parameter configuration: In the server's own language; FOLDER stands for a folder for it.
     init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
       self.program = program

@@ -44,14 +44,6 @@
     }
   }
 
-  private func isAtLeast2_10(_ program: String) throws -> Bool {
-    let process = Process()
-    process.executableURL = URL(filePath: program)
-    process.arguments = ["--version"]
-    let text = String(decoding: try process.start().readDataToEndOfFile(), as: UTF8.self)
-    return !text.contains("v2.9.")
-  }
-
   @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(5)))
   struct AuthenticationAtServersTests {
     @Test("Names and passwords, in an option or in the address", arguments: NATSServer.programs)
@@ -194,6 +186,8 @@
       let key = Relay(.nats(server.url, .trusting(folder.path + "/ca.key")))
       try await key.reaches("\(folder.path)/ca.key can't be read as a PEM file with certificates.")
       try await Relay(.nats(server.url, .acceptingAnyCertificate)).reaches("connected")
+      let post = ["--nats", server.url, "--ca", ca, "post", "a", "1"]
+      #expect(try await CommandProcess(post).result().status == 0)
       // The certificate is for another name.
       let other = Relay(.nats("tls://127.0.0.2:\(server.port)", .trusting(ca)))
       try await other.reaches("the server's certificate is not for 127.0.0.2.")
@@ -230,10 +224,9 @@
         "the key in \(path)/server.key is not that of the certificate in \(path)/client.pem.")
     }
 
-    @Test("TLS may begin before the server says anything", arguments: NATSServer.programs)
+    @Test(
+      "TLS may begin before the server says anything", arguments: NATSServer.programs(since: 10))
     func tlsFirst(program: String) async throws {
-      // Version 2.9 doesn't have it.
-      guard try isAtLeast2_10(program) else { return }
       let folder = try certificates()
       defer { try? FileManager.default.removeItem(at: folder) }
       let server = try NATSServer(program, configuration(folder, ", handshake_first: true"))

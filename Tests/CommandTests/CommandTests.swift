@@ -270,7 +270,10 @@ struct CommandLineTests {
       """
     let answers = try await run("bash", [], script(for: "bash") + ask).split(separator: "\n")
     #expect(
-      answers == ["post peers", "--json", "--bus --folder --nats --creds --help", "fish"])
+      answers == [
+        "post peers", "--json",
+        "--bus --folder --nats --user --password --nkey --creds --ca --help", "fish",
+      ])
   }
 
   @Test("zsh takes what completion writes", .enabled(if: has("zsh")))

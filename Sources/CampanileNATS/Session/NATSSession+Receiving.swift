@@ -320,7 +320,9 @@
 
     mutating func receivedPresence(_ message: ServerMessage) {
       var lines = message.payload.split(separator: UInt8(ascii: "\n"))[...]
-      guard let line = lines.popFirst().flatMap({ Presence.Line($0) }), line.id != id else { return }
+      guard let line = lines.popFirst().flatMap({ Presence.Line($0) }), line.id != id else {
+        return
+      }
       // Told once for all lines in a row.
       if presence.heard(line) { hasNewPeers = true }
       takeNumbers(lines, of: line.id)

@@ -22,6 +22,11 @@
     ///     ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
     ///   - options: How the relay authenticates, encrypts, stores and logs.
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
+      nats(servers, options: options)
+    }
+
+    /// The same with an array of options.
+    package static func nats(_ servers: String, options: [NATSOption]) -> Self {
       Self { name, buffering in
         do throws(NATSAddressError) {
           var configuration = try NATSConfiguration(servers: servers)

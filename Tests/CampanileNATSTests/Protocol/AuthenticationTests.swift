@@ -96,7 +96,8 @@
           \(seed)
           ------END USER NKEY SEED------
           """
-        try text.replacing("\n", with: "\r\n").write(toFile: path, atomically: true, encoding: .utf8)
+        try text.replacing("\n", with: "\r\n").write(
+          toFile: path, atomically: true, encoding: .utf8)
         let json = try json(.credentials(path: path))
         #expect(json["jwt"] == "abc.def")
         #expect(json["sig"] != nil)
