@@ -478,48 +478,15 @@
     }
 
     @Test(
-      "Posts to a stream that acknowledges nothing are stored, and flushes end",
+      "A stream that acknowledges nothing is reported, and posts to it wait",
       arguments: NATSServer.programs)
     func noAcknowledgments(program: String) async throws {
       let server = try server(program)
       let one = Member(.nats(server.url, .durable("S"), .pedantic), carrying: .outward)
       try await createStream(one.relay, #""no_ack":true"#)
       one.post(1...10)
-      try await one.relay.flush()
       #expect(try await one.event(.denied).reason.contains("no_ack"))
-      one.post(11...20)
-      one.relay.post(raw: [1], to: "other.name")
-      try await one.relay.flush()
-      #expect(try await one.event(.refused).subject == "other.name")
-      // The stream stores what its server has read.
-      while try await count(one.relay) < 20 {}
-      #expect(try await count(one.relay) == 20)
       withExtendedLifetime(one) {}
-    }
-
-    @Test(
-      "Posts of a relay that may not hear answers are stored once, and flushes end",
-      arguments: NATSServer.programs)
-    func deniedAnswers(program: String) async throws {
-      let server = try NATSServer(
-        program,
-        """
-        jetstream { store_dir: "FOLDER/js" }
-        authorization { users = [
-          { user: some, password: pw, permissions: { subscribe: { deny: "_INBOX.>" } } }
-          { user: all, password: pw }
-        ] }
-        """)
-      let all = Member(
-        .nats(server.url, .durable("S", creating: ["clock.>"]), .user("all", password: "pw")))
-      try await all.relay.flush()
-      let some = Member(
-        .nats(server.url, .durable("S"), .user("some", password: "pw")), carrying: .outward)
-      some.post(1...10)
-      try await some.relay.flush()
-      #expect(try await all.ticks.next(10) == Array(1...10))
-      #expect(try await count(all.relay) == 10)
-      withExtendedLifetime((some, all)) {}
     }
 
     @Test("A name that the stream does not store is refused", arguments: NATSServer.programs)

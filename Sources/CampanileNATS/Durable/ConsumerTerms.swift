@@ -16,11 +16,6 @@
     ///
     /// It holds for as long as the stream is as it was when located.
     private var isUnfiltered = false
-    /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
-    /// inactivity as are asked for.
-    private var (leavesOutPending, leavesOutInactivity) = (false, false)
-    /// Whether the server refuses, likewise, that a stream of several replicas has a consumer of one.
-    private var leavesOutReplicas = false
 
     /// After so many seconds without an acknowledgement, the server sends a message again.
     static let acknowledgmentWait = 6
@@ -30,10 +25,7 @@
     }
 
     /// The stream is there, as before or with another configuration.
-    mutating func streamIsLocated() {
-      (hasTriedPolicies, isUnfiltered) = (false, false)
-      (leavesOutPending, leavesOutInactivity, leavesOutReplicas) = (false, false, false)
-    }
+    mutating func streamIsLocated() { (hasTriedPolicies, isUnfiltered) = (false, false) }
 
     /// Another stream has the name, and all of it is to be heard.
     mutating func streamIsAnother() { deliversAll = true }
@@ -57,12 +49,9 @@
         configuration.deliver_policy = deliversAll ? "all" : "new"
         configuration.ack_policy = "explicit"
         configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
-        if !leavesOutPending { configuration.max_ack_pending = 4 * PullBudget.batch }
       } else {
-        if !leavesOutInactivity { configuration.inactive_threshold = 300_000_000_000 }
         configuration.max_deliver = 1
         configuration.mem_storage = true
-        if !leavesOutReplicas { configuration.num_replicas = 1 }
         configuration.deliver_policy = "by_start_sequence"
         // The server may say anything about what it has.
         configuration.opt_start_seq = heardThrough &+ 1
@@ -92,19 +81,10 @@
         deliversAll.toggle()
         return true
       }
-      let refused: WritableKeyPath<Self, Bool>
-      switch error.err_code {
       // Before version 2.10, a filter must not be wider than what the stream stores.
-      case 10_093: refused = \.isUnfiltered
-      // The server, the account or the stream has a lower limit, which then applies.
-      case 10_121: refused = \.leavesOutPending
-      case 10_153: refused = \.leavesOutInactivity
-      // A stream that deletes what all consumers have needs them to be as safe as itself.
-      case 10_134: refused = \.leavesOutReplicas
-      default: return false
-      }
-      defer { self[keyPath: refused] = true }
-      return !self[keyPath: refused]
+      if error.err_code != 10_093 || isUnfiltered { return false }
+      isUnfiltered = true
+      return true
     }
   }
 #endif

@@ -60,11 +60,8 @@
       var ack_policy = "none"
       /// In nanoseconds, as all times of JetStream.
       var ack_wait: Int?
-      var max_ack_pending: Int?
       var max_deliver: Int?
-      var inactive_threshold: Int?
       var mem_storage: Bool?
-      var num_replicas: Int?
       var filter_subject: String?
       var filter_subjects: [String]?
     }

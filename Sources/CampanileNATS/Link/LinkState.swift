@@ -19,8 +19,6 @@
       var output = ByteBuffer()
       /// How many answers to pings are among these bytes.
       var pongs = 0
-      /// That its server denies answers, which matters once it is the present connection.
-      var deniedAnswers: ConnectionState.Denial?
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
       /// Whether they are so many that the connection is not read until then.
@@ -244,12 +242,7 @@
       case .open(let info): opened(number, info)
       case .update(let info): updated(number, info)
       case .confirmed(let mark): confirmed(mark, on: number)
-      case .denied(let denial):
-        if number == next, session.isAboutAnswers(denial) {
-          lines[number]?.deniedAnswers = denial
-        } else {
-          session.denied(denial)
-        }
+      case .denied(let denial): session.denied(denial)
       case .close(let reason): end(number, reason)
       }
     }
@@ -344,7 +337,6 @@
       pool.connected(to: line.address, &random)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
-      if let denial = line.deniedAnswers { session.denied(denial) }
       effects.hasChangedServers = true
       for message in line.held { session.received(message, isHeld: true) }
       lines[new]?.held = []

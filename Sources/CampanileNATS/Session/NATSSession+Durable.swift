@@ -107,7 +107,6 @@
       if message.headers.status != nil {
         if outbox.subject(mark) == nil { return }
         readMark = max(readMark, mark)
-        untaken.insert(mark)
         storing = storing ?? 0
         return sendAgain(mark, "No stream takes it.")
       }
@@ -117,8 +116,6 @@
         response = StreamResponse(message.payload)
         if response?.error == nil, response?.isAcknowledgment != true { return }
       }
-      // Also if the server had confirmed the post before: later ones are waited for.
-      awaitsStream = true
       guard let subject = outbox.subject(mark) else { return }
       readMark = max(readMark, mark)
       // A post that was stored before is as good as one that is stored now.
@@ -139,7 +136,6 @@
       }
       let oldest = outbox.oldestPost
       report(flushed: outbox.stored(mark))
-      untaken.remove(mark)
       // Later posts may be stored while the first one is not.
       if outbox.oldestPost != oldest { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
     }
@@ -179,22 +175,6 @@
         StreamRequest("STREAM.INFO.\(stream)", token: "q\(oldest)", [String: Int]()))
     }
 
-    /// Nobody says which posts are stored: the server's confirmations count.
-    mutating func awaitStreamNoMore() {
-      if !awaitsStream { return }
-      (awaitsStream, storing) = (false, 0)
-      confirmPosts(through: readMark)
-    }
-
-    /// The server has taken all up to a mark, but for posts that no stream has taken.
-    mutating func confirmPosts(through mark: UInt64) {
-      if durable == nil || awaitsStream { return report(flushed: outbox.confirm(through: mark)) }
-      let oldest = outbox.oldestPost
-      report(flushed: outbox.confirm(through: mark, postsWithout: untaken))
-      if outbox.oldestPost == oldest { return }
-      (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
-    }
-
     /// Handles JetStream's answer to which names the stream stores.
     ///
     /// If that of a post is not among them, no attempt to store the post will have success.
@@ -202,8 +182,13 @@
       guard let mark = UInt64(token), let durable, let subject = outbox.subject(mark),
         message.headers.status == nil, let response = StreamResponse(message.payload)
       else { return }
-      let isSilent = response.config?.no_ack == true
-      guard vain != nil || isSilent else { return }
+      if response.config?.no_ack == true {
+        let text =
+          "The stream \"\(durable.options.stream)\" doesn't acknowledge what it stores (no_ack), so "
+          + "that posts wait."
+        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
+      }
+      if vain == nil { return }
       let stream = "The stream \"\(durable.options.stream)\""
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
@@ -218,15 +203,9 @@
         incidents.append(.refused(subject: subject, reason))
         report(flushed: outbox.stored(mark))
       } else {
-        if !isSilent { return }
-        let text =
-          "\(stream) doesn't acknowledge what it stores (no_ack). "
-          + "A message counts as stored when the server has read it."
-        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
-        return awaitStreamNoMore()
+        return
       }
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
-      untaken = untaken.filter { outbox.subject($0) != nil }
     }
 
     mutating func tickDurable() {
@@ -234,11 +213,9 @@
       var reason: String?
       noteReadiness { reason = $0.tick() }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
-      guard awaitsStream || !untaken.isEmpty, let seconds = storing else { return }
+      guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }
-      // Before a post is sent again: a stream may acknowledge nothing.
-      if seconds + 1 == Self.storingLimit - 1, vain == nil { askWhatIsStored() }
       // What the server has not read is not sent again: it may be slow, or stopped.
       if readMark < outbox.oldestPost ?? 0 {
         if pingCount == 0 { wantsPing = true }
@@ -247,8 +224,6 @@
         storing = nil
         countAttempt()
         outbox.rewind()
-        untaken = []
-        if !awaitsStream { (rewoundPing, readMark) = (pingNumber, 0) }
       }
     }
   }

@@ -205,19 +205,12 @@
       return true
     }
 
-    /// Whether a server denies the subscription to all answers.
-    func isAboutAnswers(_ denial: ConnectionState.Denial) -> Bool {
-      denial.kind == .subscribing && denial.subject == inbox + "*"
-    }
-
     /// The server doesn't permit something.
     mutating func denied(_ denial: ConnectionState.Denial) {
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
         // Without it nobody is known; without answers requests time out. It is tried again and again.
         reportOnce(denial, denial.subject)
-        // What the stream says of posts does not arrive, either.
-        if isAboutAnswers(denial) { awaitStreamNoMore() }
       case let subject:
         if denial.kind == .subscribing {
           // Final: the server has no such subscription.

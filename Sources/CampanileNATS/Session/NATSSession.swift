@@ -73,16 +73,6 @@
     var vain: VainAttempts?
     /// The mark through which the server has read what was sent.
     var readMark: UInt64 = 0
-    /// Whether the stream says which posts it has stored.
-    ///
-    /// Otherwise posts are confirmed as without a stream: they count as stored when the server has read
-    /// them.
-    var awaitsStream: Bool
-    /// The marks of posts of which the server has said that no stream takes them, until they are sent
-    /// again.
-    var untaken: Set<UInt64> = []
-    /// The last ping before posts were sent again: an answer up to it confirms none of them.
-    var rewoundPing: UInt64?
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
@@ -122,7 +112,6 @@
           id: idText, name: nameText, acknowledgments: inbox + "a", seal: seal,
           isStored: durable != nil),
         keepsNewest: keepsNewest, limit: limit)
-      awaitsStream = durable != nil
       self.durable = durable.map { DurableState($0, id: idText) }
     }
 
@@ -307,7 +296,6 @@
       // Nothing else may be sent whose confirmation ends them.
       wantsPing = !heldFlushes.isEmpty
       durable?.connected(info)
-      awaitsStream = durable != nil
       if isSubscribed { return announce(asking: Self.numbersToken) }
       if asksForDenied {
         subscriptions.merge(denied) { $1 }
@@ -346,7 +334,6 @@
       durable?.disconnected()
       (pingNumber, answeredPings, ending) = (0, 0, [:])
       (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
-      (untaken, rewoundPing) = ([], nil)
       return outbox.disconnect()
     }
 
@@ -382,16 +369,14 @@
         case .flush: wantsPing = true
         case .request, .reply: if durable != nil { wantsPing = true }
         }
-        if !awaitsStream, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
+        if durable == nil, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
         if written >= Self.outputSize { break }
       }
       outbox.endRun(to: &output)
       // What was before a flush may have been dropped.
       report(flushed: outbox.popConfirmed())
       writeStreamRequests()
-      // What no stream takes waits, and no answer would change that.
-      let isUnconfirmed = outbox.isAwaiting && (durable == nil || bytesSincePing > 0)
-      if wantsPing || !awaitsStream && isUnconfirmed && pingCount == 0 {
+      if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
         pings.append(writePing())
       }
       return (pings, written >= Self.outputSize)
@@ -444,12 +429,8 @@
     mutating func confirmed(_ mark: UInt64, isOwnPing: Bool = true) {
       if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
       if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
-      if let last = rewoundPing, answeredPings <= last {
-        report(flushed: outbox.confirm(through: mark))
-      } else {
-        (rewoundPing, readMark) = (nil, max(readMark, mark))
-        confirmPosts(through: mark)
-      }
+      readMark = max(readMark, mark)
+      report(flushed: outbox.confirm(through: mark))
       // The server has been asked once more since what was to be heard is in force.
       if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
     }

@@ -356,19 +356,15 @@
 
     /// A server has taken all up to a mark.
     ///
-    /// - Parameter untaken: The marks of posts to a stream that this does not confirm; nothing if it
-    ///   confirms none.
+    /// That confirms no posts to a stream.
+    ///
     /// - Returns: The flushes that have ended.
-    mutating func confirm(
-      through mark: UInt64, postsWithout untaken: Set<UInt64>? = nil
-    ) -> [UInt64] {
+    mutating func confirm(through mark: UInt64) -> [UInt64] {
       // By offsets: the indices of a buffer hold its memory, which would be copied.
       for offset in 0..<sent.count {
         let item = sent[offset: offset]
         if item.mark > mark { break }
-        if !isStored || item.kind != .post || untaken?.contains(item.mark) == false {
-          confirm(at: offset)
-        }
+        if !isStored || item.kind != .post { confirm(at: offset) }
       }
       return popConfirmed()
     }

@@ -226,41 +226,6 @@
       #expect(sent(to: second, &link).contains("MSG.NEXT.S.me \(pullInbox(2, link))."))
     }
 
-    @Test("A second server that denies answers changes nothing until it is the only one")
-    func secondDenies() throws {
-      var link = try pulling()
-      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
-      link.tick()
-      link.handle(.connected(second), of: 2)
-      receive(.info(Self.info()), .pong, from: 2, &link)
-      receive(
-        .error("Permissions Violation for Subscription to \"\(link.session.inbox)*\""), .pong,
-        from: 2, &link)
-      #expect(link.session.awaitsStream)
-      for _ in 1...2 { receive(.pong, from: 1, &link) }
-      #expect(!link.session.awaitsStream)
-      let reasons = link.takeEffects().incidents.filter { incident in
-        if case .denied = incident { true } else { false }
-      }
-      #expect(reasons.count == 1)
-    }
-
-    @Test("A second server that permits answers is not taken for one that denies them")
-    func firstDenies() throws {
-      var link = try pulling()
-      receive(
-        .error("Permissions Violation for Subscription to \"\(link.session.inbox)*\""), from: 1,
-        &link)
-      #expect(!link.session.awaitsStream)
-      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
-      link.tick()
-      link.handle(.connected(second), of: 2)
-      receive(.info(Self.info()), .pong, from: 2, &link)
-      receive(.pong, from: 2, &link)
-      for _ in 1...2 { receive(.pong, from: 1, &link) }
-      #expect(link.session.awaitsStream)
-    }
-
     @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
     func acknowledgedMeanwhile() throws {
       var link = try pulling()

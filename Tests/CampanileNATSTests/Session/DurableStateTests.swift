@@ -77,8 +77,7 @@
       // As ADR 17 has it.
       for field in [
         "\"opt_start_seq\":11", "\"deliver_policy\":\"by_start_sequence\"",
-        "\"ack_policy\":\"none\"", "\"mem_storage\":true", "\"num_replicas\":1",
-        "\"max_deliver\":1",
+        "\"ack_policy\":\"none\"", "\"mem_storage\":true", "\"max_deliver\":1",
       ] {
         #expect(state.requests.last?.json.contains(field) == true, "\(field)")
       }
@@ -260,27 +259,6 @@
       #expect(
         state.received(message(place(12, 2, generation: 6), subject: "a.b.c"))
           == .new(acknowledgment: nil))
-    }
-
-    @Test(
-      "A server that permits less of a consumer than is asked for decides that itself",
-      arguments: [("me", "max_ack_pending", 10_121), (nil, "inactive_threshold", 10_153)]
-        as [(String?, String, Int)])
-    func consumerLimits(name: String?, field: String, code: Int) {
-      var state = located(name)
-      #expect(state.requests.last?.json.contains(field) == true)
-      let refusal = #"{"error":{"code":400,"err_code":\#(code),"description":"exceeded"}}"#
-      #expect(answer(&state, refusal) == nil)
-      #expect(state.requests.last?.json.contains(field) == false)
-      // That is tried once.
-      #expect(answer(&state, refusal)?.contains("exceeded") == true)
-      for _ in 1...5 { state.tick() }
-      // The stream may permit more now.
-      _ = locate(&state)
-      #expect(state.requests.last?.json.contains(field) == true)
-      #expect(answer(&state, refusal) == nil)
-      #expect(answer(&state) == nil)
-      #expect(state.isReady)
     }
 
     @Test("Heartbeats of a pull do not keep a request without an answer from being repeated")
@@ -737,19 +715,6 @@
         state.setPatterns([])
         for _ in 1...2 { state.tick() }
       }
-    }
-
-    @Test("A stream that needs as many replicas of a consumer gets them")
-    func replicas() {
-      var state = DurableState(options(nil), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      _ = locate(&state)
-      #expect(state.requests.last?.json.contains("\"num_replicas\":1") == true)
-      let refusal = #"{"error":{"code":500,"err_code":10134,"description":"replicas"}}"#
-      #expect(answer(&state, refusal) == nil)
-      #expect(state.requests.last?.json.contains("num_replicas") == false)
-      #expect(answer(&state, refusal)?.contains("replicas") == true)
     }
 
     @Test("A consumer that began otherwise is asked for once as it is")
