@@ -77,43 +77,76 @@
 
   @Suite("What another client of a NATS server can forge", .withServers, .timeLimit(.minutes(5)))
   struct ForgeryTests {
+    /// Headers of a client that knows those of a relay, and whom each message seems to be from: nobody
+    /// if it is not heard, and 0 if the header says nothing.
+    private func headers(like real: [String]) -> [(String, heardFrom: [UInt64])] {
+      let (sender, name) = (UInt64(real[0], radix: 16)!, real[4])
+      let numbers: [(String, [UInt64])] = [
+        ("0", []), ("1", []), ("18446744073709551615", [sender]),
+        ("4611686018427387904", [sender]), ("99999999999", [sender]),
+        ("18446744073709551616", [0]), ("-1", [0]), ("x", [0]), ("", [0]),
+      ]
+      var forged: [(String, heardFrom: [UInt64])] = []
+      for (number, heard) in numbers {
+        for since in ["0", "1", number] {
+          // A number before the first one is none.
+          let isRight = number != "0" || since == "0"
+          forged.append(
+            ("\(real[0]) \(number) \(since) 0 \(name) -", isRight ? heard : [0]))
+        }
+      }
+      forged += [
+        // The sender.
+        ("0 1 1 0 n -", [0]), ("ffffffffffffffff 1 1 0 n -", [.max]), ("g 1 1 0 n -", [0]),
+        (" 1 1 0 n -", [0]), ("10000000000000000 1 1 0 n -", [0]), ("", [0]),
+        // The version.
+        ("7 1 1 4294967295 n -", [7]), ("7 2 1 4294967296 n -", [0]), ("7 2 1 -1 n -", [0]),
+        // The name.
+        ("8 1 1 0 % -", [8]), ("8 2 1 0 \(String(repeating: "n", count: 100_000)) -", [8]),
+        ("8 3 1 0  -", [8]),
+        // The path.
+        ("9 1 1 0 n ", [0]), ("9 1 1 0 n ,", [9]), ("9 2 1 0 n ff,", [9]), ("9 3 1 0 n x", [0]),
+        ("9 3 1 0 n \(String(repeating: "f,", count: 10_000))f", [9]), ("9 4 1 0 n - -", [0]),
+      ]
+      return forged
+    }
+
     @Test(
       "R7 No field of a header mutes its sender, or makes a sum of losses overflow",
       arguments: NATSServer.programs)
     func headers(program: String) async throws {
       let server = try NATSServer(program)
-      let one = Member(.nats(server.url, .pedantic), "one", carrying: .outward)
-      let two = Member(.nats(server.url, .pedantic), "two", carrying: .inward)
-      try await two.relay.flush()
       let client = try await ForeignClient(server)
-      try await client.say("SUB clock.tick 1")
+      for (sid, subject) in ["_campanile.here", "clock.tick"].enumerated() {
+        try await client.say("SUB \(subject) \(sid)")
+      }
       try await client.flush()
+      let two = Member(.nats(server.url, .pedantic), "two", carrying: .inward)
+      let inbox = try await client.hear(".here").split(separator: " ")[3].dropLast(4)
+      let one = Member(.nats(server.url, .pedantic), "one", carrying: .outward)
+      let senders = Recorder<UInt64>(timeout: patience)
+      let token = two.relay.raw("clock.tick").observe { payload in
+        if payload.bytes.last == UInt8(ascii: " ") { senders.record(payload.sender.id) }
+      }
+      try await two.relay.flush()
       one.post([1])
-      _ = try await two.ticks.next()
+      #expect(try await two.ticks.next() == 1)
       let header = try await client.hear("Campanile: ").dropFirst("Campanile: ".count)
-      let fields = header.split(separator: " ").map(String.init)
-      let numbers = [
-        "0", "1", "18446744073709551615", "4611686018427387904", "99999999999", "-1", "x",
-      ]
-      var forged: [String] = []
-      for number in numbers {
-        for since in ["0", "1", number] {
-          forged.append("\(fields[0]) \(number) \(since) 0 \(fields[4]) -")
+      let real = header.split(separator: " ").map(String.init)
+      var last = 1
+      for (envelope, heardFrom) in headers(like: real) {
+        let count = senders.values.count
+        try await client.publish("clock.tick", envelope: envelope, #"{"number":-1} "#)
+        // The last numbers, which any client can send.
+        for number in ["18446744073709551615", "99999999999", "\(last + 1_000)", "-1", "x"] {
+          try await client.publish(
+            inbox + "again", "\(real[0]) 1 10 one\n\(number) 1 clock.tick\n\(number)")
         }
-      }
-      for sender in ["0", "ffffffffffffffff", "g", ""] { forged.append("\(sender) 1 1 0 n -") }
-      for version in ["4294967295", "4294967296", "-1"] { forged.append("7 1 1 \(version) n -") }
-      for name in ["%", String(repeating: "n", count: 100_000), ""] {
-        forged.append("8 1 1 0 \(name) -")
-      }
-      for path in ["", ",", "ff,", "x", String(repeating: "f,", count: 10_000) + "f"] {
-        forged.append("9 1 1 0 n \(path)")
-      }
-      for (number, envelope) in forged.enumerated() {
-        try await client.publish("clock.tick", envelope: envelope, #"{"number":-1}"#)
         try await client.flush()
-        one.post([number + 2])
-        while try await two.ticks.next() != number + 2 {}
+        last += 1
+        one.post([last])
+        while try await two.ticks.next() != last {}
+        #expect(Array(senders.values.dropFirst(count)) == heardFrom, "\(envelope.prefix(60))")
       }
       var sum = 0
       for event in two.events.values where event.kind == .lost {
@@ -122,7 +155,8 @@
         sum = total
       }
       #expect(two.events.values.contains { $0.kind == .lost && $0.count == nil })
-      withExtendedLifetime((one, two, client)) {}
+      #expect(two.relay.peers.value.contains { $0.name == "one" })
+      withExtendedLifetime((one, two, client, token)) {}
     }
 
     @Test(
@@ -147,7 +181,9 @@
       // Whatever these say, and what could be guessed from it.
       let seal = asked.suffix(16)
       for inbox in [inbox, "_INBOX.\(id)."] {
-        for token in (0...5).flatMap({ ["\($0)", "a\($0)", "c\($0)", "i\($0)", "p1.\($0)"] }) {
+        for token in (0...5).flatMap({ n in
+          ["", "a", "c", "i", "p1.", "q", "s", "x"].map { $0 + "\(n)" }
+        }) {
           for subject in [inbox + token, inbox + token + "x\(seal)"] where subject != asked {
             try await client.publish(subject, #"{"stream":"S","seq":1,"created":"1"}"#)
           }
