@@ -1,6 +1,7 @@
 #if NATS
   import CampanileNATS
   import CampanileRelay
+  import Foundation
   import TestSupport
   import Testing
 

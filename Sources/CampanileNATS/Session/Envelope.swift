@@ -22,6 +22,10 @@
 
     static let field = "Campanile"
 
+    static func written(_ path: [UInt64]) -> String {
+      path.isEmpty ? "-" : path.map { String($0, radix: 16) }.joined(separator: ",")
+    }
+
     var isRequest: Bool { number == 0 }
     /// The sender's name, which is rarely asked for.
     var name: String {
@@ -65,12 +69,8 @@
     mutating func append(_ text: String) { append(contentsOf: text.utf8) }
 
     /// Appends a number's decimal digits.
-    ///
-    /// - Returns: Where they are.
-    @discardableResult
-    mutating func append(decimal number: UInt64) -> Range<Int> {
+    mutating func append(decimal number: UInt64) {
       var (rest, start) = (number, count)
-      let first = start
       repeat {
         append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
         rest /= 10
@@ -80,7 +80,6 @@
         swapAt(start, end)
         (start, end) = (start + 1, end - 1)
       }
-      return first..<count
     }
 
     mutating func appendHeaderStart() { append("NATS/1.0\r\n") }
@@ -98,26 +97,11 @@
     /// - Parameters:
     ///   - sender: The number as it is written.
     ///   - name: The name as it is written.
-    /// - Returns: Where the digits of the number are.
-    @discardableResult
     mutating func appendEnvelope(
       sender: String, number: UInt64, since: UInt64, version: UInt32, name: String, path: [UInt64]
-    ) -> Range<Int> {
-      append(Envelope.field)
-      append(": ")
-      append(sender)
-      append(UInt8(ascii: " "))
-      let place = append(decimal: number)
-      append(UInt8(ascii: " "))
-      append(decimal: since)
-      append(UInt8(ascii: " "))
-      append(decimal: UInt64(version))
-      append(UInt8(ascii: " "))
-      append(name)
-      append(UInt8(ascii: " "))
-      append(path.isEmpty ? "-" : path.map { String($0, radix: 16) }.joined(separator: ","))
-      append("\r\n")
-      return place
+    ) {
+      let fields = "\(sender) \(number) \(since) \(version) \(name) \(Envelope.written(path))"
+      appendHeader(Envelope.field, fields)
     }
   }
 

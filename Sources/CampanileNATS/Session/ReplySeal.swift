@@ -50,19 +50,9 @@
 
     /// Appends a seal in hexadecimal, always with all its digits.
     mutating func append(seal: UInt64) {
-      let start = count
-      append(contentsOf: repeatElement(0, count: Self.sealCount))
-      write(seal: seal, at: start)
-    }
-
-    /// Writes a seal over another one.
-    @inline(__always)
-    mutating func write(seal: UInt64, at start: Int) {
-      var rest = seal
-      for index in (start..<start + Self.sealCount).reversed() {
-        let digit = UInt8(truncatingIfNeeded: rest & 15)
-        self[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-        rest >>= 4
+      for shift in stride(from: 60, through: 0, by: -4) {
+        let digit = UInt8(truncatingIfNeeded: seal >> UInt64(shift) & 15)
+        append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
       }
     }
   }

@@ -236,7 +236,7 @@
       }
     }
 
-    @Test("A frame is the same whether its digits are written over others or anew")
+    @Test("The frame of a post has the lengths and the numbers of that post")
     func digits() {
       for isStored in [false, true] {
         let seal = ReplySeal()
