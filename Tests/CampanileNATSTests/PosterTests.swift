@@ -7,18 +7,18 @@
   import TestSupport
   import Testing
 
-  /// A message whose encoding waits at the gate of its test.
+  /// A message whose encoding waits at the gate of its test, and is recorded then.
   private struct Held: RelayedMessage {
     static let relaySubject: RelaySubject<Self> = "held"
-    static let gates = Locked<[UInt32: Gate]>([:])
-    static let encodings = Locked<[UInt32: Int]>([:])
+    static let tests = Locked<[UInt32: (gate: Gate, encodings: Recorder<UInt32>)]>([:])
     let test: UInt32
 
     init(test: UInt32) { self.test = test }
 
     func relayPayload() -> [UInt8] {
-      Self.gates.withLock { $0[test] }?.pass()
-      Self.encodings.withLock { $0[test, default: 0] += 1 }
+      let known = Self.tests.withLock { $0[test] }
+      known?.gate.pass()
+      known?.encodings.record(test)
       return [UInt8](repeating: 0, count: 65_536)
     }
 
@@ -48,14 +48,15 @@
         _ = try await one.relay.first { $0 != .connected }
       }
       let (test, gate) = (UInt32.random(in: 1 ... .max), Gate())
-      Held.gates.withLock { $0[test] = gate }
+      let encodings = Recorder<UInt32>(timeout: patience)
+      Held.tests.withLock { $0[test] = (gate, encodings) }
       // More than a connection and the window take, and less than the buffer holds.
       for _ in 1...100 { one.center.post(Held(test: test)) }
       #expect(gate.arrivalCount <= 1)
-      #expect(Held.encodings.withLock { $0[test] } == nil)
+      #expect(encodings.values.isEmpty)
       gate.open()
       async let encoded: Void = one.relay.flush()
-      while Held.encodings.withLock({ $0[test] }) != 100 { await Task.yield() }
+      _ = try await encodings.next(100)
       // What was encoded waits for the connection, and a post does not.
       one.center.post(Held(test: test))
       switch connection {
@@ -66,7 +67,7 @@
       try await encoded
       try await one.relay.flush()
       // However often they were sent.
-      #expect(Held.encodings.withLock { $0[test] } == 101)
+      #expect(encodings.values.count == 101)
       #expect(!one.events.values.contains { $0.kind == .lost })
     }
   }
