@@ -5,10 +5,7 @@
     /// Connects through NATS servers, on any hosts; needs the trait `NATS`.
     @available(
       *, unavailable,
-      message: """
-        the trait NATS is off: write .package(url: …, branch: "main", \
-        traits: [.defaults, "NATS"])
-        """
+      message: "the trait NATS is off: write .package(url: …, traits: [.defaults, \"NATS\"])"
     )
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       fatalError("The trait NATS is off, so that there is no client of NATS")
@@ -17,10 +14,7 @@
 
   @available(
     *, unavailable,
-    message: """
-      the trait NATS is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "NATS"])
-      """
+    message: "the trait NATS is off: write .package(url: …, traits: [.defaults, \"NATS\"])"
   )
   extension Relay {
     /// Closes the connection to the NATS server, and connects again; needs the trait `NATS`.
@@ -33,10 +27,7 @@
   /// The error for a text that isn't a valid list of addresses; needs the trait `NATS`.
   @available(
     *, unavailable,
-    message: """
-      the trait NATS is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "NATS"])
-      """
+    message: "the trait NATS is off: write .package(url: …, traits: [.defaults, \"NATS\"])"
   )
   public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, as a sentence; needs the trait `NATS`.
@@ -46,10 +37,7 @@
   /// A setting of a relay on NATS; needs the trait `NATS`.
   @available(
     *, unavailable,
-    message: """
-      the trait NATS is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "NATS"])
-      """
+    message: "the trait NATS is off: write .package(url: …, traits: [.defaults, \"NATS\"])"
   )
   public struct NATSOption: Sendable {
     /// Authenticates with a file of credentials; needs the trait `NATS`.
@@ -108,10 +96,7 @@
 #if NATS && !NKeys
   @available(
     *, unavailable,
-    message: """
-      the trait NKeys is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "NKeys"])
-      """
+    message: "the trait NKeys is off: write .package(url: …, traits: [.defaults, \"NKeys\"])"
   )
   extension NATSOption {
     /// Authenticates with a file of credentials; needs the trait `NKeys`.

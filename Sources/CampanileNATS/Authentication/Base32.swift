@@ -1,4 +1,10 @@
 #if NKeys
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
   /// The letters in which keys of NATS are written: five bits each, without padding.
   enum Base32 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
@@ -46,19 +52,10 @@
 
     /// Base 64 for addresses, without padding.
     var base64URL: String {
-      let letters = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-      var (text, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
-      for byte in self {
-        bits = (bits << 8 | UInt32(byte)) & 0xFFFF
-        count += 8
-        while count >= 6 {
-          count -= 6
-          text.append(letters[Int(bits >> count & 63)])
-        }
-      }
-      if count > 0 { text.append(letters[Int(bits << (6 - count) & 63)]) }
-      return String(decoding: text, as: UTF8.self)
+      String(
+        Data(self).base64EncodedString().prefix { $0 != "=" }.map {
+          $0 == "+" ? "-" : $0 == "/" ? "_" : $0
+        })
     }
   }
 #endif

@@ -23,18 +23,8 @@
       return (number, since)
     }
 
-    /// Counts messages that are not sent.
-    mutating func skip(_ subject: String, _ count: Int) {
-      if number == 0 || current != subject {
-        begin(subject)
-        number += UInt64(count - 1)
-      } else {
-        number += UInt64(count)
-      }
-    }
-
     /// Counts all subjects anew, above all numbers before.
-    mutating func beginAnew() {
+    private mutating func beginAnew() {
       highest = max(highest, number)
       (last, current, number) = ([:], "", 0)
       since = highest + 1

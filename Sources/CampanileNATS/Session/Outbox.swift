@@ -33,8 +33,6 @@
     private enum Waiting {
       case posts(RelayPosts)
       case other(Kind, token: UInt64, FrameStore.Place, size: Int)
-      /// Posts that there was no room for: their numbers are missing.
-      case dropped(DroppedPosts)
     }
 
     private var frames = FrameStore()
@@ -100,8 +98,6 @@
     var isEmpty: Bool { itemCount == 0 && posts.isEmpty && rest.isEmpty }
     /// How many items there are, apart from what waits to be sent for the first time.
     var itemCount: Int { sent.count + front.count + again.count }
-    /// How many things there are that wait to be sent for the first time.
-    var restCount: Int { rest.count }
     /// The bytes of the frames that are kept.
     var frameMemory: Int { frames.byteCount }
     /// The mark of the oldest post that is not confirmed, if it has been sent once.
@@ -152,7 +148,7 @@
         guard case .other(.request, let token, let place, _) = item else { continue }
         if requests.contains(token) { frames.forget(place) }
       }
-      removeFromRest {
+      rest.removeAll {
         if case .other(.request, let token, _, _) = $0 { requests.contains(token) } else { false }
       }
       func isOver(_ item: Item) -> Bool {
@@ -166,31 +162,16 @@
 
     /// Forgets flushes that nobody waits for, as far as they have not been sent.
     mutating func forget(flushes: Set<UInt64>) {
-      removeFromRest {
+      rest.removeAll {
         if case .other(.flush, let token, _, _) = $0 { flushes.contains(token) } else { false }
       }
       front.removeAll { $0.kind == .flush && flushes.contains($0.token) }
       again.removeAll { $0.kind == .flush && flushes.contains($0.token) }
     }
 
-    /// Removes items that wait behind the posts, and puts those together that then follow each other.
-    private mutating func removeFromRest(where isOver: (Waiting) -> Bool) {
-      var kept = CircularBuffer<Waiting>()
-      for item in rest where !isOver(item) {
-        if case .dropped(let later) = item, let last = kept.indices.last,
-          case .dropped(var dropped) = kept[last]
-        {
-          kept[last] = .dropped(DroppedPosts())
-          dropped.add(later, limit: numbers.limit)
-          kept[last] = .dropped(dropped)
-        } else {
-          kept.append(item)
-        }
-      }
-      rest = kept
-    }
-
     /// Keeps posts.
+    ///
+    /// A post that has no room gets no number, so that its poster alone reports it.
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.
     mutating func append(_ new: RelayPosts, dropped: (String) -> Void) {
@@ -207,31 +188,14 @@
       while let post = new.popFirst() {
         let heading = new.headings[post.heading]
         let cost = post.payload.count + Self.cost(heading)
-        if waitingBytes + cost <= limit {
+        if waitingBytes + cost > limit {
+          dropped(heading.subject)
+        } else {
           fitting.append(heading, new.bytes[post.payload])
           waitingBytes += cost
-          continue
         }
-        if !fitting.isEmpty { rest.append(.posts(fitting)) }
-        fitting = RelayPosts()
-        dropped(heading.subject)
-        countDropped(heading.subject)
       }
       if !fitting.isEmpty { rest.append(.posts(fitting)) }
-    }
-
-    /// Counts a post that has no place behind what waits.
-    private mutating func countDropped(_ subject: String) {
-      if let last = rest.indices.last, case .dropped(var dropped) = rest[last] {
-        // Not copied while it changes.
-        rest[last] = .dropped(DroppedPosts())
-        dropped.add(subject, limit: numbers.limit)
-        rest[last] = .dropped(dropped)
-      } else {
-        var dropped = DroppedPosts()
-        dropped.add(subject, limit: numbers.limit)
-        rest.append(.dropped(dropped))
-      }
     }
 
     private mutating func dropOldest(_ dropped: (String) -> Void) {
@@ -251,7 +215,6 @@
         if let post = posts.popFirst() {
           let heading = posts.headings[post.heading]
           waitingBytes -= post.payload.count + Self.cost(heading)
-          numbers.skip(heading.subject, 1)
           dropped(heading.subject)
         } else if let item = nextOther() {
           front.append(item)
@@ -312,8 +275,6 @@
         case .posts(let next):
           (posts, heading) = (next, -1)
           return nil
-        case .dropped(let dropped):
-          numbers.skip(dropped)
         case .other(let kind, let token, let place, let size):
           nextMark += 1
           return Item(
