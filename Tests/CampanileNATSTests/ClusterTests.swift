@@ -85,9 +85,10 @@
       #expect(try await two.ticks.next(10) == Array(1...10))
       servers[0].signal(SIGUSR2)
       // Somebody posts until the server has been left, and then ends.
+      let isLeft = Locked(false)
       let posting = Task {
         var number = 10
-        while !Task.isCancelled {
+        while !isLeft.withLock({ $0 }) {
           one.post((number + 1)...(number + 20))
           number += 20
           try await one.relay.flush()
@@ -97,7 +98,7 @@
       }
       while try await !lines.next().contains("another server") {}
       servers[0].kill()
-      posting.cancel()
+      isLeft.withLock { $0 = true }
       var number = try await posting.value
       // The last one is heard by a relay that is connected.
       try await two.relay.flush()

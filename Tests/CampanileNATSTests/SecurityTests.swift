@@ -20,9 +20,13 @@
     ) async throws -> RelayState {
       let states = Recorder<RelayState>(timeout: patience)
       let token = state.observe(.initial) { states.record($0.new) }
-      while true {
-        let state = try await states.next()
-        if isWanted(state) { return withExtendedLifetime(token) { state } }
+      do {
+        while true {
+          let state = try await states.next()
+          if isWanted(state) { return withExtendedLifetime(token) { state } }
+        }
+      } catch {
+        throw ServerFailure(description: "It is none of \(states.values)")
       }
     }
 

@@ -55,15 +55,16 @@
       case let error as NIOSSLExtraError
       where [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error):
         return "TLS failed: the server's certificate is not for \(name)."
+      // Both files have been read.
+      case NIOSSLError.failedToLoadPrivateKey:
+        return "TLS failed: the key in \(key ?? "") is not that of the certificate in "
+          + "\(certificate ?? "")."
       case BoringSSLError.sslError(let stack), BoringSSLError.unknownError(let stack):
         let words = stack.map { Self.words("\($0)") }
         if words.contains("certificate verify failed") {
           return "TLS failed: the server's certificate is not valid now, or "
             + (trusted.map { "no certificate in \($0) has signed it." }
               ?? "none that the system trusts has signed it.")
-        }
-        if words.contains("key values mismatch"), let certificate, let key {
-          return "TLS failed: the key in \(key) is not that of the certificate in \(certificate)."
         }
         return "TLS failed: \(words.joined(separator: ", "))."
       case is BoringSSLError, is NIOSSLError, is NIOSSLExtraError: return "TLS failed: \(error)."
