@@ -30,7 +30,7 @@
     message: "the trait NATS is off: write .package(url: …, traits: [.defaults, \"NATS\"])"
   )
   public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a sentence; needs the trait `NATS`.
+    /// A sentence that says what is wrong; needs the trait `NATS`.
     public let description: String
   }
 

@@ -67,7 +67,7 @@
 
   /// The error for a text that isn't a valid list of addresses of NATS servers.
   public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a sentence.
+    /// A sentence that says what is wrong.
     ///
     /// It quotes nothing of the text: where an address is wrong, any part of it may be a password.
     public let description: String

@@ -65,7 +65,7 @@
           position = end + 2
         }
       } catch {
-        // What came before counts; then the rest is read again.
+        // The messages before it count; then the rest is read again.
         if messages.isEmpty { throw error }
       }
       buffer.moveReaderIndex(forwardBy: position)

@@ -105,7 +105,7 @@
       let earlier = forgotten.filter { !known.contains($0) && !gone.contains($0) }
       forgotten = Array((gone + earlier).prefix(Self.forgottenLimit))
       untried.removeAll { !known.contains($0) }
-      // What was tried in this pass is tried after the pause: it may report the others each time.
+      // Servers tried in this pass are tried after the pause: each may report the others every time.
       let new = known.subtracting(untried).subtracting(tried).filter { $0 != current }
       if isShuffled {
         untried += new
