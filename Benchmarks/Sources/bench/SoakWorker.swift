@@ -37,7 +37,7 @@ struct SoakWorker {
     case 12..<17: observe()
     case 17..<19: observeOwned()
     case 19: things[Int.random(in: 0..<2, using: &random)] = SoakThing()
-    case 20: tokens.randomElement(using: &random)?.cancelAndWait()
+    case 20: _ = tokens.randomElement(using: &random)?.cancelAndWait()
     case 21: pauseOrResume()
     case 22: removeOwned()
     default: if Int.random(in: 0..<200, using: &random) == 0 { beginThread() }

@@ -49,11 +49,9 @@ public final class ObservationToken: Sendable {
   /// Ends the registration and blocks until no call is running; see
   /// `cancelAndWait()` of a ``Registration``.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
-  @discardableResult
   public func cancelAndWait() -> Registration.Wait { registration.cancelAndWait() }
 
   /// Ends the registration and suspends until no call is running.
-  @discardableResult
   public func cancelAndWait() async -> Registration.Wait { await registration.cancelAndWait() }
 
   /// Skips deliveries until ``resume()`` has been called once for each pause.

@@ -81,7 +81,6 @@ public struct Registration: Sendable, Hashable {
   /// return: both would wait forever. Such a call is that of an `observeAsync(on: .main)` observer.
   /// Write `await` there.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
-  @discardableResult
   public func cancelAndWait() -> Wait {
     if ThreadRecord.isInsidePost || AsyncCall.isInside {
       cancel()
@@ -96,7 +95,6 @@ public struct Registration: Sendable, Hashable {
   /// Ends the registration and suspends until no call of its observer is running.
   ///
   /// Like the blocking form, but it suspends the task instead of blocking the thread.
-  @discardableResult
   public func cancelAndWait() async -> Wait {
     if AsyncCall.isInside {
       cancel()

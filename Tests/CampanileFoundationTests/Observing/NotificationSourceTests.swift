@@ -180,8 +180,8 @@ struct NotificationSourceTests {
     for heard in heard { #expect(await heard.values(count: 3) == [1, 2, 3]) }
     #expect(screen.numbers.sorted() == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3])
     #expect(await log.numbers.sorted() == [1, 1, 2, 2, 3, 3])
-    await tokens[1].cancelAndWait()
-    await registration.cancelAndWait()
+    _ = await tokens[1].cancelAndWait()
+    _ = await registration.cancelAndWait()
     #expect(!tokens[1].isActive && !registration.isActive)
     withExtendedLifetime((tokens, room, log)) {}
   }

@@ -132,7 +132,7 @@ struct ContractTests {
         second.set(token)
         counter.increment()
         // Others may not have told it yet, or not to all.
-        token.cancelAndWait()
+        _ = token.cancelAndWait()
         ended.set()
         #expect(token.cancel() == .alreadyEnded)
         counter.increment()
@@ -209,7 +209,7 @@ struct ContractTests {
     let set = onThread { counter.count = 1 }
     gate.waitUntilReached()
     let wait = onThread {
-      token.cancelAndWait()
+      _ = token.cancelAndWait()
       heard.record("waited")
     }
     token.registration.waitUntilWaitedFor { heard.count > 0 }

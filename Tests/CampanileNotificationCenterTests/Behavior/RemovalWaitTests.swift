@@ -30,7 +30,7 @@ struct RemovalWaitTests {
     }
     let canceled = token.map { token in
       onThread(patiently: true) { [log] in
-        token.cancelAndWait()
+        _ = token.cancelAndWait()
         log.record("waited")
       }
     }

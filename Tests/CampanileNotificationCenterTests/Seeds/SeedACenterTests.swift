@@ -206,7 +206,7 @@ struct SeedACenterTests {
     #expect(await inbox.values(count: 10) == Array(0..<10))
     token.cancel()
     center.post(Rung(number: 10))
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(inbox.values.count == 10)
   }
 

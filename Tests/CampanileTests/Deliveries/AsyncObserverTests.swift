@@ -87,7 +87,7 @@ struct AsyncObserverTests {
     paused.pause()
     for registration in [token.registration, owned] { registration.cancel() }
     for registration in [token.registration, owned, paused.registration] {
-      await registration.cancelAndWait()
+      _ = await registration.cancelAndWait()
     }
     #expect(heard.values.isEmpty)
     await Occupied().endsItself(ticks, begun, heard)
@@ -110,7 +110,7 @@ struct AsyncObserverTests {
     #expect(weakActor != nil)
     gate.open()
     while weakActor != nil { await Task.yield() }
-    await registration.cancelAndWait()
+    _ = await registration.cancelAndWait()
     #expect(heard.values == [1])
   }
 
@@ -125,7 +125,7 @@ struct AsyncObserverTests {
       ticks.send(2)
       for _ in 1...50_000 where !begun.values.contains(2) {}
       registration.cancel()
-      await registration.cancelAndWait()
+      _ = await registration.cancelAndWait()
       withExtendedLifetime(free) {}
     }
   }
@@ -259,7 +259,7 @@ struct AsyncObserverTests {
     await gate.waitUntilReached()
     token.cancel()
     gate.open()
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(failures.values.isEmpty)
   }
 

@@ -124,7 +124,7 @@
       onThreads(width) { _ in
         let token = held.source.observe { [heard = held.heard] _ in heard.record("newcomer") }
         held.source.send(0)
-        token.cancelAndWait()
+        _ = token.cancelAndWait()
       }
       #expect(held.count(of: "newcomer") >= width)
       #expect(held.count(of: "victim") == 0)

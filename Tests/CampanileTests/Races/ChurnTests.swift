@@ -105,7 +105,7 @@ struct ChurnTests {
       if tokens.count > 40 { tokens.remove(at: Int.random(in: 0..<40, using: &random)) }
       if owners.count > 10 { owners.removeFirst() }
       if round % 16 == 0, let owner = owners.last { center.removeObservers(ownedBy: owner) }
-      if round % 8 == 0 { tokens.last?.cancelAndWait() }
+      if round % 8 == 0 { _ = tokens.last?.cancelAndWait() }
     }
   }
 

@@ -253,7 +253,7 @@ struct TicketTests {
       let poster = onThread { [source] in Self.runAbandoned { source.send(1) } }
       inside.waitUntilReached()
       let waiter = onThread {
-        waitedFor.registration.cancelAndWait()
+        _ = waitedFor.registration.cancelAndWait()
         isOver.withLock { $0 = true }
         returned.signal()
       }

@@ -177,7 +177,7 @@ struct SeedATests {
     await gate.waitUntilReached()
     token.cancel()
     gate.open()
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     center.post(Tick(number: 20))
     #expect(heard.values == ["0"])
   }

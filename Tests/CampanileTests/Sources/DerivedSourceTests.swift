@@ -89,7 +89,7 @@ struct DerivedSourceTests {
     #expect(!token.registration.isActive)
     gate.open()
     #expect(await heard.values(count: before + 1).dropFirst(before) == [1])
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(heard.count == before + 1)
   }
 
@@ -120,7 +120,7 @@ struct DerivedSourceTests {
     #expect(ticks.observerCount == 0)
     #expect(state.observerCount == 0)
     gate.open()
-    for token in tokens { await token.cancelAndWait() }
+    for token in tokens { _ = await token.cancelAndWait() }
     try await early.value
     try await late.value
   }

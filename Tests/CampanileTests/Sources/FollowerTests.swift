@@ -20,7 +20,7 @@ struct FollowerTests {
     for number in 2...9 { state.value = number }
     try await gate.reached(within: patience)
     gate.open()
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(heard.count == 1)
   }
 
@@ -74,7 +74,7 @@ struct FollowerTests {
     try await gate.reached(within: patience)
     token.cancel()
     gate.open()
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(failures.count == 0)
   }
 
@@ -276,7 +276,7 @@ struct FollowerTests {
     state.value = 2
     token.cancel()
     gate.open()
-    await token.cancelAndWait()
+    _ = await token.cancelAndWait()
     #expect(inbox.values == [1])
   }
 

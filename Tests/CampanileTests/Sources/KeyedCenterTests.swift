@@ -279,7 +279,7 @@ struct KeyedCenterTests {
     let told = try await failures.next(4, within: patience)
     #expect(told.map(\.line).sorted() == [1, 2, 3, 4])
     #expect(told.allSatisfy { $0.error is TestFailure })
-    for registration in registrations { await registration.cancelAndWait() }
+    for registration in registrations { _ = await registration.cancelAndWait() }
     #expect(failures.count == 4)
   }
 

@@ -199,7 +199,7 @@ struct ReentrancyTests {
       let tokens = Slot<[ObservationToken]>()
       tokens.set(
         (0..<width).map { _ in
-          center.observe(Tick.self) { _ in tokens.value?.forEach { $0.cancelAndWait() } }
+          center.observe(Tick.self) { _ in tokens.value?.forEach { _ = $0.cancelAndWait() } }
         })
       onThreads(width) { [center] in center.post(Tick(number: $0)) }
       tokens.set(nil)

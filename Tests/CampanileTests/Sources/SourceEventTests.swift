@@ -349,7 +349,7 @@ struct SourceEventTests {
           seen.record(event.kind)
         }
         center.post(Tick(number: own))
-        watch.cancelAndWait()
+        _ = watch.cancelAndWait()
         let count = seen.count
         // One post at least is this thread's own, with its call.
         #expect(seen.values.contains(.posted))

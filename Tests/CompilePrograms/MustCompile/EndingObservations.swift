@@ -100,10 +100,10 @@ func remove(_ meter: Meter, _ player: Player, _ center: MessageCenter) {
   center.removeObservers(ownedBy: meter, of: LevelChanged.self, about: player)
 }
 
-func stop(_ registration: Registration) async {
-  await registration.cancelAndWait()
+func stop(_ registration: Registration) async -> Bool {
+  await registration.cancelAndWait() == .finished
 }
 
-func stopOnAThread(_ registration: Registration) {
-  registration.cancelAndWait()
+func stopOnAThread(_ registration: Registration) -> Bool {
+  registration.cancelAndWait() == .finished
 }

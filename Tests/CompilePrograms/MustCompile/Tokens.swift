@@ -34,7 +34,7 @@ final class Log {
     tokens.first?.pause()
     tokens.first?.resume()
     tokens.first?.cancel()
-    await tokens.last?.cancelAndWait()
+    _ = await tokens.last?.cancelAndWait()
     bag.cancel()
   }
 

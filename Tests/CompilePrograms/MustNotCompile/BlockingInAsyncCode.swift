@@ -2,5 +2,5 @@
 import Campanile
 
 func stop(_ token: ObservationToken) async {
-  token.cancelAndWait()
+  _ = token.cancelAndWait()
 }

@@ -2,5 +2,5 @@
 import Campanile
 
 func stop(_ registration: Registration) async {
-  registration.cancelAndWait()
+  _ = registration.cancelAndWait()
 }

@@ -1,7 +1,7 @@
-// expect-error: 6:3: expression is 'async' but is not marked with 'await'
+// expect-error: 6:7: expression is 'async' but is not marked with 'await'
 // Asynchronous code forgets `await`.
 import Campanile
 
 func stop(_ token: ObservationToken) async {
-  token.cancelAndWait()
+  _ = token.cancelAndWait()
 }

@@ -42,14 +42,14 @@ extension Wish {
 extension Handle {
   init(_ token: ObservationToken) {
     self.init(
-      cancel: { token.cancel() }, cancelAndWait: { token.cancelAndWait() },
+      cancel: { token.cancel() }, cancelAndWait: { _ = token.cancelAndWait() },
       isActive: { token.isActive },
       pause: { token.pause() }, resume: { token.resume() })
   }
 
   init(_ registration: Registration) {
     self.init(
-      cancel: { registration.cancel() }, cancelAndWait: { registration.cancelAndWait() },
+      cancel: { registration.cancel() }, cancelAndWait: { _ = registration.cancelAndWait() },
       isActive: { registration.isActive },
       pause: { registration.pause() }, resume: { registration.resume() })
   }
