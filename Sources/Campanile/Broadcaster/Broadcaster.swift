@@ -105,8 +105,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   ///
   /// Observations of an owner that has died do not count.
   ///
-  /// - Complexity: O(*n* log *n*).
-  public var observerCount: Int { registrations.count }
+  /// - Complexity: O(*n*) in the observations: each owner is checked.
+  public var observerCount: Int { registry.count { _ in [list] } }
 
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe([list]) }
@@ -136,7 +136,15 @@ extension Broadcaster where Element == Void {
 
 extension Broadcaster: CustomStringConvertible {
   /// The live observations, one per line.
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them. Use ``registrations`` for all of them.
   public var description: String {
-    registrations.listed(under: "Broadcaster of \(Element.self)")
+    registry.listing(under: "Broadcaster of \(Element.self)") { _ in [list] }
   }
+}
+
+extension Broadcaster: CustomReflectable {
+  /// Shows nothing beside the description.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -50,7 +50,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// The current value.
   ///
-  /// Setting it notifies the followers.
+  /// Setting it notifies the followers. If another thread is notifying them at that moment, that
+  /// thread delivers this change too, and the set returns before any follower is called, also an
+  /// immediate one. So an owner that is released right after its set may not hear of it.
   ///
   /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure, and so
   /// is finishing.
@@ -76,6 +78,25 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     storage.set(newValue, skipping: registration)
   }
 
+  /// Sets the value and waits until every delivery of the change has ended.
+  ///
+  /// A delivery ends when the follower has run. It also ends when the delivery is skipped, canceled,
+  /// dropped from a full buffer, or discarded with its owner or target. The delivery to a sequence
+  /// ends when the change is stored there. If another thread is notifying the followers, this method
+  /// also waits for that thread to come to this change. It does not wait for followers whose
+  /// `.initial` call is running, nor for the followers of a combined state on other targets.
+  ///
+  /// Inside an asynchronous follower this method does not wait for that follower.
+  ///
+  /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
+  public func setAndWait(_ newValue: Value) async throws {
+    let tracker = DeliveryTracker()
+    storage.set(newValue, tracked: tracker)
+    tracker.end()
+    try await tracker.wait()
+  }
+
   /// Changes the value in place, with every other reader and writer waiting, then notifies the
   /// followers.
   ///
@@ -83,6 +104,14 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// precondition failure; do not use it there in any other way. This includes the deinit of
   /// anything that the closure removes from the value. If the closure throws, the changes that it
   /// made remain, and are delivered.
+  ///
+  /// The closure may use another current value, and waits for it. If two threads do so crosswise,
+  /// each inside the update of the state that the other one waits for, the program ends with a
+  /// sentence that says so. Read the other state before the update to avoid it.
+  ///
+  /// The followers receive the value before the change too, so an append to an array copies the
+  /// array. Without followers, or if all of them were registered with `.withoutOld`, it is changed in
+  /// place, unless somebody else keeps it. A combined state does.
   ///
   /// - Returns: What `body` returns.
   @discardableResult
@@ -113,8 +142,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// Observations of an owner that has died do not count.
   ///
-  /// - Complexity: O(*n* log *n*).
-  public var observerCount: Int { registrations.count }
+  /// - Complexity: O(*n*) in the observations: each owner is checked.
+  public var observerCount: Int { storage.registry.count { _ in [storage.list] } }
 
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] {
@@ -136,7 +165,8 @@ extension CurrentValue: StateBase {
     _ options: SourceOptions<ValueChange<Value>>
   ) -> Registration {
     let (registry, list) = (storage.registry, storage.list)
-    let missed = MissedChanges(of: storage, isInitialDue: options.isInitial)
+    let missed = MissedChanges(
+      of: storage, isInitialDue: options.isInitial, isOldWanted: options.isOldWanted)
     request.skipKeeper = missed
     let isWanted = body.isWanted
     var follower: Follower<Value>?
@@ -174,7 +204,15 @@ extension CurrentValue: StateBase {
 
 extension CurrentValue: CustomStringConvertible {
   /// The value and the live observations, one per line.
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them. Use ``registrations`` for all of them.
   public var description: String {
-    registrations.listed(under: "CurrentValue \(value)")
+    storage.registry.listing(under: "CurrentValue \(value)") { _ in [storage.list] }
   }
+}
+
+extension CurrentValue: CustomReflectable {
+  /// Shows nothing beside the description.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -136,12 +136,19 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   private let state: Locked<State>
   private let storage: StateStorage<Value>
+  private let isOldWanted: Bool
 
-  /// - Parameter isInitialDue: Whether the follower asked for an initial call.
-  init(of storage: StateStorage<Value>, isInitialDue: Bool) {
+  /// - Parameters:
+  ///   - isInitialDue: Whether the follower asked for an initial call.
+  ///   - isOldWanted: Whether the follower uses the old values of changes.
+  init(of storage: StateStorage<Value>, isInitialDue: Bool, isOldWanted: Bool = true) {
     self.storage = storage
+    self.isOldWanted = isOldWanted
     state = Locked(State(isInitialDue: isInitialDue))
+    if isOldWanted { storage.wishForOld(1) }
   }
+
+  deinit { if isOldWanted { storage.wishForOld(-1) } }
 
   /// Whether a merged change was sent while older ones had not been delivered.
   func includesUntold(_ change: Change) -> Bool {

@@ -11,6 +11,8 @@ final class StateStorage<Value: Sendable>: Sendable {
   private let current: LockedPair<CurrentValueState, Value>
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
+  /// The number of followers that use old values.
+  private let oldWishes = Atomic<Int>(0)
 
   /// A change, the request of a follower that resumes after a pause, or the end.
   ///
@@ -26,6 +28,8 @@ final class StateStorage<Value: Sendable>: Sendable {
     let details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
+    /// Keeps who waits for the deliveries waiting until the change has been delivered, or is not.
+    private let held: HeldDelivery?
 
     init(
       _ change: ValueChange<Value>, limit: UInt64 = .max, follower: Registration? = nil,
@@ -35,6 +39,7 @@ final class StateStorage<Value: Sendable>: Sendable {
       self.limit = limit
       self.follower = follower
       self.details = details
+      held = details?.content.tracker.map { HeldDelivery($0) }
     }
   }
 
@@ -59,13 +64,18 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   var value: Value {
     checkAccess()
-    return current.withLock { $1 }
+    return withCurrent { $1 }
   }
 
   /// The value, and the revision of the set that stored it.
   var newest: (value: Value, revision: UInt64) {
     checkAccess()
-    return current.withLock { ($1, $0.revision) }
+    return withCurrent { ($1, $0.revision) }
+  }
+
+  func wishForOld(_ change: Int) {
+    // No pair: an update whose thread knows of the follower reads this or a later number.
+    oldWishes.wrappingAdd(change, ordering: .relaxed)
   }
 
   @inline(__always)
@@ -99,17 +109,33 @@ final class StateStorage<Value: Sendable>: Sendable {
   ) {
     var other = newValue
     let skippedID = follower.map { registry.ownID(of: $0) } ?? 0
-    let place = current.withLock { state, value -> Place? in
+    let place = withCurrent { state, value -> Place? in
       swap(&value, &other)
       guard var place = enqueue(&state) else { return nil }
       place.skippedID = skippedID
-      if place.turn != .first { keep(other, value, &place, context, &state) }
+      if place.turn != .first { keep(other, value, &place, context, nil, &state) }
       return place
     }
     // Without followers the old value is released here, after unlocking.
     guard let place else { return }
     if skippedID != 0, let follower { omit(newValue, place, for: follower) }
     if place.turn == .first { tell(other, newValue, place) } else { leave(newValue, place) }
+  }
+
+  /// Sets the value, for a caller that waits for the deliveries.
+  @inline(never)
+  @_optimize(size)
+  func set(_ newValue: Value, tracked tracker: DeliveryTracker) {
+    checkAccess()
+    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
+    var other = newValue
+    let place = withCurrent { state, value -> Place? in
+      swap(&value, &other)
+      guard var place = enqueue(&state) else { return nil }
+      keep(other, value, &place, context, tracker, &state)
+      return place
+    }
+    if let place { leave(newValue, place) }
   }
 
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
@@ -127,15 +153,21 @@ final class StateStorage<Value: Sendable>: Sendable {
         }
       }
     }
+    let updates = ThreadUpdates()
+    let isNested = updates.isInside
+    if isNested { note(updates) }
     return try current.withLock { state, value in
-      // Without followers the old value is not needed, and a copy of it would make `body` copy too.
-      if !list.isEmpty { old = value }
-      updater.store(ThreadRecord.currentID, ordering: .relaxed)
+      if isNested { updates.endWait() }
+      // A copy that nobody uses would make `body` copy too.
+      if oldWishes.load(ordering: .relaxed) > 0 { old = value }
+      updater.store(updates.thread, ordering: .relaxed)
+      updates.beginUpdate()
       defer {
+        updates.endUpdate()
         updater.store(0, ordering: .relaxed)
         if var place = enqueue(&state) {
           let change = ValueChange(old: old, new: value, revision: place.revision)
-          if place.turn != .first { keep(change, &place, context, &state) }
+          if place.turn != .first { keep(change, &place, context, nil, &state) }
           made = (change, place)
         }
       }
@@ -145,7 +177,32 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   @inline(__always)
   private func checkAccess() {
-    if updater.load(ordering: .relaxed) != 0 { checkUpdater() }
+    if updaterNow != 0 { checkUpdater() }
+  }
+
+  private var updaterNow: UInt { updater.load(ordering: .relaxed) }
+
+  /// Runs `body` with the lock held.
+  @inline(__always)
+  private func withCurrent<Result: Sendable>(
+    _ body: (inout sending CurrentValueState, inout Value) -> Result
+  ) -> Result {
+    current.withLock(whenTaken: { wait($0) }, body)
+  }
+
+  /// Waits for another thread, which may be updating the value.
+  @inline(never)
+  private func wait(_ wait: () -> Void) {
+    let updates = ThreadUpdates()
+    if updates.isInside { note(updates) }
+    wait()
+    if updates.isInside { updates.endWait() }
+  }
+
+  /// Notes that a thread inside an update is about to wait for this value.
+  @inline(never)
+  private func note(_ updates: ThreadUpdates) {
+    updates.beginWait { [self] in updaterNow }
   }
 
   @inline(never)
@@ -155,7 +212,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     // has ended, which may have been the updater.
     let thread = ThreadRecord.currentID
     require(
-      updater.load(ordering: .relaxed) != thread,
+      updaterNow != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
   }
 
@@ -177,17 +234,19 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func keep(
     _ old: Value, _ new: Value, _ place: inout Place, _ context: PostContext?,
-    _ state: inout CurrentValueState
+    _ tracker: DeliveryTracker?, _ state: inout CurrentValueState
   ) {
-    keep(ValueChange(old: old, new: new, revision: place.revision), &place, context, &state)
+    let change = ValueChange(old: old, new: new, revision: place.revision)
+    keep(change, &place, context, tracker, &state)
   }
 
   @inline(never)
   private func keep(
     _ change: ValueChange<Value>, _ place: inout Place, _ context: PostContext?,
-    _ state: inout CurrentValueState
+    _ tracker: DeliveryTracker?, _ state: inout CurrentValueState
   ) {
-    let details = registry.makeDetails(context, skippedID: place.skippedID)
+    var details = registry.makeDetails(context, skippedID: place.skippedID)
+    if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.postNumber = details?.number ?? 0
     place.postTime = details?.time ?? 0
     state.keep(Notice(change, limit: place.limit, details: details))
@@ -206,7 +265,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     if place.postNumber != 0 {
       registry.noteSet(new, of: list.valueType, place.postNumber, at: place.postTime)
     }
-    if place.turn == .next { goOn() }
+    if place.turn != .others { goOn() }
   }
 
   /// Delivers a change, and the changes that are queued meanwhile.
@@ -217,7 +276,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     } else {
       tellChecked(change, Post().skipping(place.skippedID), limit: place.limit)
     }
-    if !current.withLock({ state, _ in state.stop() }) { goOn() }
+    if !withCurrent({ state, _ in state.stop() }) { goOn() }
   }
 
   /// Delivers a change that is reported, or that skips a follower.
@@ -265,7 +324,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// The oldest queued change, or `nil` if there is none and the next set is delivered by its own
   /// thread.
-  private func next() -> Notice? { current.withLock { state, _ in state.next() } }
+  private func next() -> Notice? { withCurrent { state, _ in state.next() } }
 
   /// Offers the queued changes to the next thread that sets the value, between two changes.
   ///
@@ -277,10 +336,10 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// - Parameter offers: The number of offers so far, including this one.
   /// - Returns: Whether another thread delivers the queue, or the queue is empty.
   private func isRelieved(_ offers: Int) -> Bool {
-    current.withLock { state, _ in state.offer() }
+    withCurrent { state, _ in state.offer() }
     registry.reach(.willTakeBack)
     for _ in 0..<(1 << min(offers, 7)) { Platform.linger() }
-    return !current.withLock { state, _ in state.takeBack() }
+    return !withCurrent { state, _ in state.takeBack() }
   }
 
   // MARK: The end
@@ -289,7 +348,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   @_optimize(size)
   func finish() {
     checkAccess()
-    let isOnTheWay = current.withLock { state, value in
+    let isOnTheWay = withCurrent { state, value in
       if state.isIdle { return false }
       state.keep(Notice(.resumption(value)))
       return true
@@ -324,7 +383,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     checkAccess()
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     let details = registry.makeDetails(context, skippedID: 0)
-    let turn = current.withLock { state, value in
+    let turn = withCurrent { state, value in
       // Take the turn before enqueuing, so that this thread drains the request.
       let turn = state.takeTurn()
       state.keep(Notice(.resumption(value), follower: follower, details: details))

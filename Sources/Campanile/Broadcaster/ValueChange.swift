@@ -2,8 +2,9 @@
 public struct ValueChange<Value: Sendable>: Sendable {
   /// The value before the change.
   ///
-  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` if the
-  /// first follower registered while `update(_:)` made the change.
+  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` in a
+  /// change by `update(_:)` if no follower used old values when the update began: there was none, or
+  /// all of them were registered with `.withoutOld`.
   public let old: Value?
   /// The value after the change.
   public let new: Value
@@ -18,6 +19,16 @@ public struct ValueChange<Value: Sendable>: Sendable {
     self.old = old
     self.new = new
     self.revision = revision
+  }
+
+  /// Creates a change, for the test of an observer.
+  ///
+  /// - Parameters:
+  ///   - old: The value before the change.
+  ///   - new: The value after the change.
+  ///   - isInitial: Whether it is the first call of a follower that asked for `.initial`.
+  public init(old: Value?, new: Value, isInitial: Bool = false) {
+    self.init(old: old, new: new, revision: isInitial ? 0 : 1)
   }
 
   /// Whether this is the first call of a follower that asked for `.initial`.

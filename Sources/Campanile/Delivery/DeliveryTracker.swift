@@ -89,7 +89,7 @@ extension Post {
 package final class HeldDelivery: Sendable {
   private let tracker: Locked<DeliveryTracker?>
 
-  fileprivate init(_ tracker: DeliveryTracker) {
+  init(_ tracker: DeliveryTracker) {
     tracker.begin()
     self.tracker = Locked(tracker)
   }

@@ -65,12 +65,11 @@ private struct PlacedRegistration {
   let key: String?
 }
 
-extension [RegistrationDescription] {
-  /// The descriptions under a title, one per line.
-  @inline(never)
-  func listed(under title: String) -> String {
-    reduce(title) { $0 + "\n  " + $1.description }
-  }
+extension AnyObserver {
+  /// Whether the registration has not ended and its owner has not died.
+  ///
+  /// Asked outside all locks, because the question can release the owner.
+  var isLive: Bool { details?.isOwnerGone != true && !isEnded }
 }
 
 extension ObserverRegistry {
@@ -78,16 +77,40 @@ extension ObserverRegistry {
   ///
   /// A registration whose owner has died is left out.
   func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    describe(withState { _, held in placed(registrations(in: lists(held), held), held) })
+    describe(placed { registrations(in: lists($0), $0) })
   }
 
   /// The live registrations of `lists`, oldest first.
   @inline(never)
   func describe(_ lists: [ObserverList]) -> [RegistrationDescription] { describe { _ in lists } }
 
-  /// Adds what is only known under the lock.
+  /// The live registrations among those that `find` finds, oldest first.
+  func describe(finding find: (borrowing Held) -> [LiveRegistration]) -> [RegistrationDescription] {
+    describe(placed(find))
+  }
+
+  /// The number of live registrations of `lists`.
+  func count(_ lists: (borrowing Held) -> [ObserverList]) -> Int {
+    count(withState { _, held in registrations(in: lists(held), held) })
+  }
+
+  /// The live registrations of `lists` under a title, as text of at most 200 lines.
+  ///
+  /// Of very many registrations the oldest are described. The others are counted by the line that
+  /// registered them.
+  func listing(under title: String, _ lists: (borrowing Held) -> [ObserverList]) -> String {
+    listing(under: title, placed { registrations(in: lists($0), $0) })
+  }
+
+  /// What `find` finds, with what is only known under the lock, oldest first.
+  private func placed(_ find: (borrowing Held) -> [LiveRegistration]) -> [PlacedRegistration] {
+    inOrder(withState { _, held in place(find(held), held) })
+  }
+
+  // What follows is apart: what takes a closure is compiled for each one.
+
   @inline(never)
-  private func placed(
+  private func place(
     _ found: [LiveRegistration], _ held: borrowing Held
   ) -> [PlacedRegistration] {
     found.map { one in
@@ -98,22 +121,49 @@ extension ObserverRegistry {
     }
   }
 
-  // Apart: what takes a closure is compiled for each one.
   @inline(never)
   @_optimize(size)
+  private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
+    found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
+  }
+
+  @inline(never)
   private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
-    found.ordered { $0.registration.id < $1.registration.id }
-      .compactMap { RegistrationDescription($0) }
+    found.map { RegistrationDescription($0) }
+  }
+
+  @inline(never)
+  private func count(_ found: [LiveRegistration]) -> Int { found.count { $0.observer.isLive } }
+
+  @inline(never)
+  @_optimize(size)
+  private func listing(under title: String, _ found: [PlacedRegistration]) -> String {
+    let (most, half) = (150, 75)
+    let described = found.count <= most ? found.count : half
+    var lines = [title]
+    for one in found.prefix(described) { lines.append(RegistrationDescription(one).description) }
+    if described < found.count {
+      var counts: [CallSite: Int] = [:]
+      for one in found[described...] { counts[one.observer.location, default: 0] += 1 }
+      // In the order of the lines, so that the same registrations give the same text.
+      let places = counts.map { (count: $1, place: "\($0.fileName):\($0.line)") }
+        .ordered { ($1.count, $0.place) < ($0.count, $1.place) }
+      lines.append("and \(found.count - described) more, counted by the line that registered them:")
+      for one in places.prefix(half) { lines.append("\(one.count) at \(one.place)") }
+      let rest = places.dropFirst(half)
+      if !rest.isEmpty {
+        lines.append("\(rest.reduce(0) { $0 + $1.count }) at \(rest.count) other lines")
+      }
+    }
+    return lines.joined(separator: "\n  ")
   }
 }
 
 extension RegistrationDescription {
-  /// Describes a registration, unless it has ended.
   @_optimize(size)
-  fileprivate init?(_ found: PlacedRegistration) {
+  fileprivate init(_ found: PlacedRegistration) {
     let (registration, observer) = (found.registration, found.observer)
     let details = observer.details
-    if details?.isOwnerGone == true || observer.isEnded { return nil }
     self.init(
       valueType: registration.list.valueType, name: found.key, subject: registration.subject,
       ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",

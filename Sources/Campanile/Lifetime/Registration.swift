@@ -154,10 +154,11 @@ public struct Registration: Sendable, Hashable {
   /// Whether deliveries are being skipped.
   public var isPaused: Bool { ask(.isPaused) }
 
-  /// Whether the registration has not ended.
-  ///
-  /// After the owner has died, this may stay true until the library notices the death.
-  public var isActive: Bool { ask(.isActive) }
+  /// Whether the registration has not ended and its owner, if there is one, has not died.
+  public var isActive: Bool {
+    // Asked outside the lock: the question can release the owner.
+    list.registry.observer(of: self)?.isLive ?? false
+  }
 
   /// Whether the source still has the observer.
   ///
@@ -167,7 +168,7 @@ public struct Registration: Sendable, Hashable {
 
   /// A question or a request of a handle to its observer, under the lock of the source.
   private enum Question {
-    case isKept, isActive, isPaused, pause, takeBackPause
+    case isKept, isPaused, pause, takeBackPause
   }
 
   /// - Returns: The answer; false if the registration has ended.
@@ -177,7 +178,6 @@ public struct Registration: Sendable, Hashable {
     list.registry.withObserver(of: self) { observer in
       switch question {
       case .isKept: return true
-      case .isActive: return !observer.isEnded
       case .isPaused: return observer.isPaused
       case .takeBackPause: return observer.isPaused && observer.resume()
       case .pause:

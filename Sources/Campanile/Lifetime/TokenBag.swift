@@ -130,8 +130,11 @@ public final class TokenBag: Sendable {
 
   /// The number of registrations in the bag that have not ended.
   ///
-  /// A registration whose owner has died counts until the library notices the death.
-  public var count: Int { state.withLock { $0.registrations.count(where: \.isActive) } }
+  /// Observations of an owner that has died do not count.
+  public var count: Int {
+    // Asked outside the lock: the question can release an owner.
+    state.withLock { $0.registrations }.count(where: \.isActive)
+  }
 }
 
 extension Registration {

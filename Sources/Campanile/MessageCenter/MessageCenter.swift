@@ -221,41 +221,52 @@ public final class MessageCenter: Sendable {
   ///   - type: The type of the message.
   ///   - subject: The subject of the message. Without one, the observers of a single subject are
   ///     left out.
-  /// - Complexity: O(*n* log *n*) in the observations of that type, about any subject.
+  /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
+  ///   nothing.
   @_optimize(size)
   public func hearers<M: Message>(
     of type: M.Type, about subject: M.Subject? = nil
   ) -> [RegistrationDescription] {
-    let found = registry.describe { held in topics.lists(of: type, held) + [wide] }
-    var name: SubjectName?
-    if let subject { name = SubjectName(known: subject) }
-    // Its name is its own while it lives.
-    return withExtendedLifetime(subject) { Self.hearers(among: found, name) }
+    hearers(ofType: type, about: subject)
   }
 
   @inline(never)
   @_optimize(size)
-  private static func hearers(
-    among found: [RegistrationDescription], _ name: SubjectName?
+  private func hearers(
+    ofType type: any Any.Type, about subject: AnyObject?
   ) -> [RegistrationDescription] {
-    found.filter {
-      let subject = $0.registration.list.subject
-      return subject == nil || subject == name
+    var name: SubjectName?
+    if let subject { name = SubjectName(known: subject) }
+    // Its name is its own while it lives.
+    return withExtendedLifetime(subject) {
+      registry.describe { held in
+        topics.registrations(of: type, about: name, held) + wide.registrations(held)
+      }
     }
   }
 
   /// The number of observations that have not ended.
   ///
   /// Observations of an owner that has died do not count.
-  public var observerCount: Int { registrations.count }
+  ///
+  /// - Complexity: O(*n*) in the observations: each owner is checked.
+  public var observerCount: Int { registry.count { topics.lists($0) + [wide] } }
 }
 
 extension MessageCenter: CustomStringConvertible {
   /// The center's label and its live observations, one per line.
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them. Use ``registrations`` for all of them.
   public var description: String {
     let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
-    return registrations.listed(under: name)
+    return registry.listing(under: name) { topics.lists($0) + [wide] }
   }
+}
+
+extension MessageCenter: CustomReflectable {
+  /// Shows nothing beside the description.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The shared center.
@@ -271,8 +282,8 @@ extension MessageCenter {
   /// Runs `operation` with another default center, which isolates a test from other tests.
   ///
   /// The replacement applies to the task that runs the operation, and to the child tasks and
-  /// unstructured tasks (`Task { }`) that it makes. Observers that do not run on the poster's
-  /// thread do not see it.
+  /// unstructured tasks (`Task { }`) that it makes. A detached task, a block on a queue and a thread
+  /// that it begins have the shared center. So do observers that do not run on the poster's thread.
   public static func withDefault<Result>(
     _ center: MessageCenter, operation: () throws -> Result
   ) rethrows -> Result {

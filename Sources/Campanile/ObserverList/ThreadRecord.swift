@@ -74,6 +74,8 @@ import Synchronization
   var post: UInt64 = 0
   /// The nanoseconds that calls nested in the running call have taken.
   var nestedTime: UInt64 = 0
+  /// How many updates of current values the thread is inside of.
+  var updateCount = 0
   /// The system's number for the thread.
   private(set) var systemNumber: UInt64 = 0
 
@@ -185,6 +187,7 @@ extension ThreadRecord {
     unsafe record.pointee.scope = nil
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedTime = 0
+    unsafe record.pointee.updateCount = 0
     unsafe record.pointee.systemNumber = Platform.threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record

@@ -3,11 +3,13 @@
 /// ```swift
 /// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
 /// ```
+@frozen
 public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {
   // Of the same layout for every source: a call without options, in another module, then costs
   // nothing at run time.
   @usableFromInline var isInitial = false
   @usableFromInline var isOnce = false
+  @usableFromInline var isWithoutOld = false
   /// The `Repetition` of the source's elements, if there is one.
   @usableFromInline var repetition: (any AnyObject & Sendable)?
 
@@ -20,6 +22,7 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
     for option in options {
       isInitial = isInitial || option.isInitial
       isOnce = isOnce || option.isOnce
+      isWithoutOld = isWithoutOld || option.isWithoutOld
       repetition = repetition ?? option.repetition
     }
   }
@@ -27,6 +30,7 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   package init(_ settings: SourceOptions<Source.Element>) {
     isInitial = settings.isInitial
     isOnce = settings.isOnce
+    isWithoutOld = settings.isWithoutOld
     if let isRepetition = settings.isRepetition { repetition = Repetition(says: isRepetition) }
   }
 
@@ -34,7 +38,8 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   @inline(__always)
   package var settings: SourceOptions<Source.Element> {
     SourceOptions(
-      isInitial: isInitial, isOnce: isOnce, isRepetition: repetition == nil ? nil : isRepetition)
+      isInitial: isInitial, isOnce: isOnce, isWithoutOld: isWithoutOld,
+      isRepetition: repetition == nil ? nil : isRepetition)
   }
 
   /// The options of messages, which have no value to begin with and no old value to compare.
@@ -76,11 +81,22 @@ extension ObservationOptions where Source: StateSource {
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 
+extension ObservationOptions where Source: StateSource {
+  /// Says that the observer does not use the old values of the changes.
+  ///
+  /// While all observers of a state say so, ``CurrentValue/update(_:)`` keeps no old value, and an
+  /// array that it appends to is not copied. The old values of these changes are `nil`. With
+  /// `.distinct`, which compares the old value, this makes no difference.
+  public static var withoutOld: Self { Self(SourceOptions(isWithoutOld: true)) }
+}
+
 extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
   /// It compares the old and the new value of the change. `==` runs where the observer runs, and no
-  /// lock is held.
+  /// lock is held. If the value is an object that is changed in place, both are that object, and the
+  /// change is left out. A value that is not equal to itself, such as a floating-point NaN, is never
+  /// left out: two states that set each other would go on with it for ever.
   ///
   /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an equal
   /// value takes no room. A change for what was missed in a pause may then be delivered although its
@@ -124,19 +140,24 @@ private final class Repetition<Element>: Sendable {
 package struct SourceOptions<Element: Sendable>: Sendable {
   package var isInitial = false
   package var isOnce = false
+  /// Whether the observer does not use the old values of changes.
+  var isWithoutOld = false
   /// Whether an element is a repetition; such an element is left out.
   package var isRepetition: (@Sendable (Element) -> Bool)?
 
   @inline(__always)
   package init(
-    isInitial: Bool = false, isOnce: Bool = false,
+    isInitial: Bool = false, isOnce: Bool = false, isWithoutOld: Bool = false,
     isRepetition: (@Sendable (Element) -> Bool)? = nil
   ) {
     self.isInitial = isInitial
     self.isOnce = isOnce
+    self.isWithoutOld = isWithoutOld
     self.isRepetition = isRepetition
   }
 
   /// Whether an observer needs only the elements themselves.
   var isPlain: Bool { !isInitial && !isOnce && isRepetition == nil }
+  /// Whether the observer uses the old values of changes.
+  var isOldWanted: Bool { !isWithoutOld || isRepetition != nil }
 }

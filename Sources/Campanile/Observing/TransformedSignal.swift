@@ -86,7 +86,9 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
       }
     }
     let mapped = body.mapped(once: options.isOnce, where: isWanted, distinct)
-    return upstream.register(request, mapped, SourceOptions(isInitial: options.isInitial))
+    return upstream.register(
+      request, mapped,
+      SourceOptions(isInitial: options.isInitial, isWithoutOld: !options.isOldWanted))
   }
 
   var reference: @Sendable () -> (any SignalBase<Element>)? {

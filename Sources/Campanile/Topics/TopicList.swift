@@ -80,6 +80,17 @@ final class TopicList: ObserverList, @unchecked Sendable {
       $0 += unsafe Self.list(at: $1).takeUnretainedValue().registrations(held)
     }
   }
+
+  /// The live registrations that a message about `subject` reaches; without one, those about any.
+  func registrations(
+    about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
+    var found = super.registrations(held)
+    if let subject, let list = current?.object(of: subject.address.word) {
+      found += unsafe Self.list(at: list).takeUnretainedValue().registrations(held)
+    }
+    return found
+  }
 }
 
 /// The changes of the table.

@@ -47,11 +47,11 @@ struct TopicTable: ~Copyable, Sendable {
     return list
   }
 
-  /// The list of a type, if there is one.
-  func lists(
-    of type: any Any.Type, _ held: borrowing ObserverRegistry.Held
-  ) -> [ObserverList] {
-    unsafe list(of: type).map { [unsafe $0.takeUnretainedValue()] } ?? []
+  /// The live registrations that a message of a type reaches.
+  func registrations(
+    of type: any Any.Type, about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
+    unsafe list(of: type)?.takeUnretainedValue().registrations(about: subject, held) ?? []
   }
 
   /// Every list.

@@ -18,7 +18,8 @@
 /// The state is stored beside the lock and not in it. Otherwise generic code would have to look up
 /// the layout of a lock with its state each time it takes the lock. What other modules use is
 /// inlinable, so for them too a lock is two atomic operations and no call.
-@safe @usableFromInline package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
+@frozen @safe @usableFromInline
+package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   @usableFromInline let state: UnsafeMutablePointer<State>
   @usableFromInline let lock = PlatformLock()
@@ -77,7 +78,7 @@
   ///
   /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux, and reports races that
   /// do not exist. Builds with the flag `TSAN` use a lock that it understands.
-  @safe @usableFromInline struct PlatformLock: ~Copyable, @unchecked Sendable {
+  @frozen @safe @usableFromInline struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -99,6 +100,16 @@
       whileHeld { () throws(Never) in body() }
     }
 
+    borrowing func run<Result: Sendable>(
+      whenTaken: (_ wait: () -> Void) -> Void, _ body: () -> Result
+    ) -> Result {
+      if unsafe pthread_mutex_trylock(mutex) != 0 {
+        whenTaken { unsafe pthread_mutex_lock(mutex) }
+      }
+      defer { unsafe pthread_mutex_unlock(mutex) }
+      return body()
+    }
+
     borrowing func runIfFree<Result: Sendable>(_ body: () -> Result) -> Result? {
       if unsafe pthread_mutex_trylock(mutex) != 0 { return nil }
       defer { unsafe pthread_mutex_unlock(mutex) }
@@ -116,7 +127,7 @@
   }
 #else
   /// The standard library's mutex, around nothing.
-  @usableFromInline struct PlatformLock: ~Copyable, Sendable {
+  @frozen @usableFromInline struct PlatformLock: ~Copyable, Sendable {
     @usableFromInline let mutex = Mutex(())
 
     @inlinable
@@ -126,6 +137,16 @@
     @inlinable @inline(__always)
     borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
       mutex.withLock { _ in body() }
+    }
+
+    /// Not by `withLockIfAvailable`, whose result is an optional: generic code would look its type up.
+    @inline(__always)
+    borrowing func run<Result: Sendable>(
+      whenTaken: (_ wait: () -> Void) -> Void, _ body: () -> Result
+    ) -> Result {
+      if !mutex._unsafeTryLock() { whenTaken { mutex._unsafeLock() } }
+      defer { mutex._unsafeUnlock() }
+      return body()
     }
 
     @inline(__always)
@@ -147,7 +168,7 @@ extension Locked where State: ~Copyable {
   ///
   /// Only a lock makes one, and lends it for as long as it is held. A function that must be called
   /// with the lock held has a parameter `_ held: borrowing Held`.
-  @usableFromInline package struct Held: ~Copyable, Sendable {
+  @frozen @usableFromInline package struct Held: ~Copyable, Sendable {
     @inlinable @inline(__always)
     init() {}
   }
@@ -203,5 +224,16 @@ extension Locked where State: ~Copyable {
     _ body: (inout sending First, inout Second) -> Result
   ) -> Result {
     first.withLock { unsafe body(&$0, &second.pointee) }
+  }
+
+  /// The same in few steps if the lock is free.
+  ///
+  /// - Parameter whenTaken: Called if another thread has the lock, with what waits for it.
+  @inline(__always)
+  borrowing func withLock<Result: Sendable>(
+    whenTaken: (_ wait: () -> Void) -> Void,
+    _ body: (inout sending First, inout Second) -> Result
+  ) -> Result {
+    first.lock.run(whenTaken: whenTaken) { unsafe body(&first.state.pointee, &second.pointee) }
   }
 }

@@ -3,7 +3,7 @@
 /// Each use says why it is safe. There are two reasons. Code of one isolation puts the state in and
 /// takes it out, as for observers of an object that is not Sendable. Or the objects in it come from
 /// Foundation, and threads only keep, compare and release them.
-@usableFromInline package struct UncheckedLock<State>: ~Copyable, Sendable {
+@frozen @usableFromInline package struct UncheckedLock<State>: ~Copyable, Sendable {
   @usableFromInline let state: Locked<Unchecked<State>>
 
   @_alwaysEmitIntoClient
@@ -31,7 +31,7 @@
 /// A value that passes through the lock.
 ///
 /// Not private: the layout of the lock is part of the layout of what has one, in other modules too.
-@usableFromInline package struct Unchecked<Value>: @unchecked Sendable {
+@frozen @usableFromInline package struct Unchecked<Value>: @unchecked Sendable {
   // SAFETY: as each use of the lock says.
   @usableFromInline var value: Value
 

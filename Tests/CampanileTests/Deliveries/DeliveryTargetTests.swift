@@ -164,9 +164,9 @@ struct DeliveryTargetTests {
     ) { _, _ in }
     center.post(Tick(number: 1))
     slot.set(nil)
-    #expect(registration.isActive)
+    #expect(registration.isKept)
     target.end()
-    #expect(!registration.isActive)
+    #expect(!registration.isKept)
     #expect(neighbor.isActive && waiting.isActive)
     center.post(Tick(number: 2))
     #expect(heard.values == [1, 2])

@@ -75,7 +75,7 @@ struct OwnerTests {
     state.value = 2
     #expect(await heard.values(count: 1) == [2])
     for (index, registration) in registrations.enumerated() {
-      #expect(!registration.isActive, "number \(index)")
+      #expect(registration.cancel() == .alreadyEnded, "number \(index)")
     }
     withExtendedLifetime(last) {}
   }
@@ -175,7 +175,7 @@ struct OwnerTests {
     }
     observe()
     #expect(live.current == 0)
-    #expect(registrations.allSatisfy { !$0.isActive })
+    #expect(registrations.allSatisfy { $0.cancel() == .alreadyEnded })
   }
 
   @Test("K8 a lifetime's owner that dies during its own call")

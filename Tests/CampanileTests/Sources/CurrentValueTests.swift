@@ -20,6 +20,96 @@ struct CurrentValueTests {
     #expect(state.update { isKnownUniquelyReferenced(&$0) })
   }
 
+  @Test("An update copies nothing for followers that use no old value")
+  func updatedInPlaceForFollowers() {
+    final class Box: Sendable {}
+    let state = CurrentValue(Box())
+    let olds = Recorder<Bool>()
+    let tokens = [
+      state.observe(.withoutOld) { olds.record($0.old != nil) },
+      state.observe([.initial, .withoutOld]) { _ in },
+      state.map { $0 }.observe(.withoutOld) { olds.record($0.old != nil) },
+      state.observe(on: queue.delivery, buffering: .newest(1), .withoutOld) { _ in },
+    ]
+    #expect(state.update { isKnownUniquelyReferenced(&$0) })
+    queue.flush()
+    #expect(olds.values == [false, false])
+    let other = state.map { $0 }.observe { _ in }
+    #expect(!state.update { isKnownUniquelyReferenced(&$0) })
+    other.cancel()
+    queue.flush()
+    #expect(state.update { isKnownUniquelyReferenced(&$0) })
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("A change can be made for the test of an observer")
+  func madeChange() {
+    let change = ValueChange(old: 1, new: 2)
+    #expect((change.old, change.new, change.isInitial) == (1, 2, false))
+    #expect(ValueChange(old: nil, new: 2, isInitial: true).isInitial)
+    #expect(!ValueChange(old: nil, new: 2).isInitial)
+  }
+
+  @Test("Distinct compares old values, also for a follower that says it uses none")
+  func distinctWithoutOld() {
+    let tokens = [
+      state.observe([.distinct, .withoutOld]) { [heard] in heard.record($0.new) },
+      state.map { $0 }.observe([.distinct, .withoutOld]) { [heard] in heard.record($0.new) },
+    ]
+    state.update { $0 = 0 }
+    state.update { $0 = 1 }
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 1])
+  }
+
+  @Test("Updates that use other states in one direction wait for each other", arguments: [2, 8])
+  func nestedUpdates(width: Int) {
+    let states = [state, CurrentValue(0), CurrentValue(0)]
+    let token = states[2].observe { _ in }
+    onThreads(width) { thread in
+      for number in 0..<1_000 {
+        states[0].update { value in
+          value += 1
+          states[1].update { $0 += states[2].value >= 0 ? 1 : 2 }
+          if number % 3 == 0 { states[2].value = number }
+        }
+        states[1].update { value in
+          if thread % 2 == 0 { states[2].update { $0 += 1 } } else { states[2].value = 0 }
+          value += 1
+        }
+      }
+    }
+    withExtendedLifetime(token) {}
+    #expect(states[0].value == width * 1_000)
+    #expect(states[1].value == width * 2_000)
+  }
+
+  #if os(macOS) || os(Linux)
+    @Test(
+      "Updates that use each other's states crosswise end the program with a sentence",
+      arguments: [2, 3], 0..<3)
+    func crossedUpdates(width: Int, use: Int) async {
+      let result = await #expect(
+        processExitsWith: .failure, observing: [\.standardErrorContent]
+      ) { [width = width as Int, use = use as Int] in
+        let states = (0..<width).map { CurrentValue($0) }
+        let meeting = Meeting(of: width)
+        onThreads(width) { thread in
+          let next = states[(thread + 1) % width]
+          states[thread].update { value in
+            meeting.join()
+            switch use {
+            case 0: value = next.value
+            case 1: next.value = value
+            default: next.update { $0 = value }
+            }
+          }
+        }
+      }
+      expect(result, says: "Two threads wait for each other")
+    }
+  #endif
+
   #if DEBUG
     @Test("K2 A follower that comes between a set and its telling does not hear of the set")
     func comesBeforeTelling() {

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Campanile
@@ -35,6 +36,10 @@ struct DefaultCenterTests {
       #expect(await child === center)
       #expect(await Task { MessageCenter.default }.value === center)
       #expect(await Task.detached { MessageCenter.default }.value !== center)
+      let onQueue = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: MessageCenter.default) }
+      }
+      #expect(onQueue !== center)
     }
     #expect(MessageCenter.default !== center)
   }

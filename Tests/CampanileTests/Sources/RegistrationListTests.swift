@@ -76,6 +76,29 @@ struct RegistrationListTests {
     #expect(center.registrations.isEmpty)
   }
 
+  @Test("K15 every count and every handle says of a dead owner's registration that it has ended")
+  func deadOwnerEverywhere() {
+    let (ticks, state, members, bag) = (
+      Broadcaster<Int>(), CurrentValue(0), Multicast<Screen>(), TokenBag()
+    )
+    func observe() -> [Registration] {
+      let screen = Screen()
+      defer { withExtendedLifetime(screen) {} }
+      return [
+        center.observe(Tick.self, owner: screen) { _, _ in },
+        center.observe(Tick.self, owner: screen, on: queue.delivery) { _, _ in },
+        ticks.observe(owner: screen) { _, _ in }, state.observe(owner: screen) { _, _ in },
+        members.add(screen),
+      ]
+    }
+    let registrations = observe()
+    for registration in registrations { registration.store(in: bag) }
+    #expect(registrations.map(\.isActive) == Array(repeating: false, count: 5))
+    #expect(bag.count == 0)
+    #expect(center.observerCount + ticks.observerCount + state.observerCount == 0)
+    #expect(members.count == 0)
+  }
+
   @Test("K15 broadcasters, current values and multicasts count and list theirs")
   func otherSources() {
     let ticks = Broadcaster<Int>()
@@ -136,5 +159,42 @@ struct RegistrationListTests {
     #expect(ticks.description == "Broadcaster of Int")
     #expect(CurrentValue(1).description == "CurrentValue 1")
     withExtendedLifetime(screen) {}
+  }
+
+  @Test("K15 a description of many registrations counts most of them by line, in at most 200 lines")
+  func longDescription() {
+    let screen = Screen()
+    func observe(_ numbers: Range<UInt>) {
+      for line in numbers {
+        center.observe(Tick.self, owner: screen, file: "Some/File.swift", line: line) { _, _ in }
+      }
+    }
+    observe(1..<151)
+    #expect(center.description.split(separator: "\n").count == 151)
+    for _ in 0..<3 { observe(1001..<1101) }
+    observe(1100..<1101)
+    let lines = center.description.split(separator: "\n")
+    #expect(lines.count == 153)
+    #expect(lines[75] == "  Tick, owner Screen, on .immediate (Some/File.swift:75)")
+    #expect(lines[76] == "  and 376 more, counted by the line that registered them:")
+    #expect(lines[77...78] == ["  4 at Some/File.swift:1100", "  3 at Some/File.swift:1001"])
+    #expect(lines[152] == "  150 at 100 other lines")
+    withExtendedLifetime(screen) {}
+  }
+
+  @Test("K15 a dump and a failed expectation show the description of a source, and nothing in it")
+  func dumps() {
+    let (ticks, state) = (Broadcaster<Int>(), CurrentValue(0))
+    let tokens = [
+      center.observe(Tick.self) { _ in }, ticks.observe { _ in }, state.observe { _ in },
+    ]
+    for source in [center, ticks, state] as [any CustomStringConvertible] {
+      var text = ""
+      dump(source, to: &text)
+      // The dump ends with the number of the object.
+      #expect(text == "- \(source) #0\n")
+      #expect(Mirror(reflecting: source).children.isEmpty)
+    }
+    withExtendedLifetime(tokens) {}
   }
 }

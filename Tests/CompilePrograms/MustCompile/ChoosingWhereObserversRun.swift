@@ -52,6 +52,19 @@ actor Statistics {
   }
 }
 
+@globalActor actor Library {
+  static let shared = Library()
+  var titles: Set<String> = []
+}
+
+@Library func show(_ title: String) { print(title) }
+
+func follow(_ center: MessageCenter) -> ObservationToken {
+  let tracks = center.messages(of: TrackChanged.self)
+  tracks.observe(on: Library.shared) { library, message in library.titles.insert(message.title) }
+  return tracks.observeAsync { @Library message in show(message.title) }
+}
+
 actor Covers {
   func load(_ title: String) { print(title) }
 

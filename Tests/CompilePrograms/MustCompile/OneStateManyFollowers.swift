@@ -53,6 +53,12 @@ final class Button {
   }
 }
 
+func follow(_ lines: CurrentValue<[String]>) {
+  let token = lines.observe(.withoutOld) { change in print(change.new.count) }
+  lines.update { $0.append("one more") }
+  withExtendedLifetime(token) {}
+}
+
 func rest(_ registration: Registration) {
   registration.pause()
   registration.resume()

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K10 K14: a set that waits")
+struct SetAndWaitTests {
+  private let state = CurrentValue(0)
+  private let heard = Recorder<Int>()
+
+  @Test("It returns when every follower has been called, wherever it runs")
+  func everywhere() async throws {
+    let (queue, statistics) = (TestQueue(), Statistics())
+    let tokens = [
+      state.observe { [heard] in heard.record($0.new) },
+      state.observe(on: queue.delivery) { [heard] in heard.record(10 + $0.new) },
+      state.observe(on: queue.delivery, buffering: .newest(1)) { [heard] in
+        heard.record(20 + $0.new)
+      },
+      state.observeAsync { [heard] change in
+        await Task.yield()
+        heard.record(30 + change.new)
+      },
+      state.observe(on: .main) { [heard] in heard.record(40 + $0.new) },
+    ]
+    state.observe(on: statistics) { [heard] _, change in heard.record(50 + change.new) }
+    try await state.setAndWait(1)
+    #expect(heard.values.sorted() == [1, 11, 21, 31, 41, 51])
+    try await state.setAndWait(2)
+    #expect(heard.values.dropFirst(6).sorted() == [2, 12, 22, 32, 42, 52])
+    withExtendedLifetime((tokens, statistics)) {}
+  }
+
+  @Test("Without followers it stores the value and returns")
+  func unheard() async throws {
+    try await state.setAndWait(1)
+    #expect(state.value == 1)
+  }
+
+  @Test("During a delivery of another thread it waits until that thread has delivered it")
+  func serialized() async throws {
+    let gate = Gate()
+    let token = state.observe { [heard] change in
+      if change.new == 1 { gate.pass() }
+      heard.record(change.new)
+    }
+    let done = onThread { [state] in state.value = 1 }
+    gate.waitUntilReached()
+    async let set: Void = state.setAndWait(2)
+    while state.value != 2 { await Task.yield() }
+    #expect(heard.values.isEmpty)
+    gate.open()
+    try await set
+    #expect(heard.values == [1, 2])
+    done()
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A change that is not delivered keeps nobody waiting")
+  func undelivered() async throws {
+    let gate = Gate()
+    let token = state.observe { [state] change in
+      if change.new == 1 { gate.pass() }
+      if change.new == 1 { state.finish() }
+    }
+    let paused = state.observe { _ in }
+    paused.pause()
+    let done = onThread { [state] in state.value = 1 }
+    gate.waitUntilReached()
+    async let set: Void = state.setAndWait(2)
+    while state.value != 2 { await Task.yield() }
+    gate.open()
+    try await set
+    done()
+    withExtendedLifetime((token, paused)) {}
+  }
+
+  @Test("In an asynchronous follower it does not wait for that follower")
+  func inside() async throws {
+    let token = state.observeAsync { [state, heard] change in
+      if change.new == 1 { try await state.setAndWait(2) }
+      heard.record(change.new)
+    }
+    try await state.setAndWait(1)
+    #expect(await heard.values(count: 2) == [1, 2])
+    withExtendedLifetime(token) {}
+  }
+}
