@@ -14,12 +14,11 @@
 /// during a call is called by the next one, and one that leaves before its turn is skipped. The
 /// multicast does not keep its members alive.
 ///
-/// A call ends with the first error that the closure throws. To stop asking once a member has
-/// answered, use a variable:
+/// A call ends with the first error that the closure throws. Members can also be asked:
 ///
 /// ```swift
-/// var isOpen = false
-/// delegates.call { if !isOpen { isOpen = $0.open(link) } }
+/// let cover = delegates.first { $0.cover(of: track) }
+/// if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
 /// ```
 ///
 /// The multicast is Sendable if its members are.
@@ -83,12 +82,53 @@ public final class Multicast<Delegate> {
     if let failure { throw failure }
   }
 
+  /// The first answer of a member, in the order in which they joined.
+  ///
+  /// ```swift
+  /// let cover = delegates.first { $0.cover(of: track) }
+  /// ```
+  ///
+  /// The members after the one that answers are not asked.
+  ///
+  /// - Parameter body: Called with each member as ``call(_:)`` does, until it returns an answer.
+  /// - Returns: The answer, or `nil` if no member has one.
+  /// - Throws: The first error that `body` throws.
+  public func first<Answer, Failure: Error>(
+    _ body: (Delegate) throws(Failure) -> Answer?
+  ) throws(Failure) -> Answer? {
+    var answer: Answer?
+    try call { (member: Delegate) throws(Failure) in
+      if answer == nil { answer = try body(member) }
+    }
+    return answer
+  }
+
+  /// Whether all members agree, in the order in which they joined; true without members.
+  ///
+  /// ```swift
+  /// if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
+  /// ```
+  ///
+  /// The members after the first that does not agree are not asked.
+  ///
+  /// - Parameter predicate: Called with each member as ``call(_:)`` does, until it returns false.
+  /// - Throws: The first error that `predicate` throws.
+  public func allSatisfy<Failure: Error>(
+    _ predicate: (Delegate) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool {
+    var isAgreed = true
+    try call { (member: Delegate) throws(Failure) in
+      if isAgreed { isAgreed = try predicate(member) }
+    }
+    return isAgreed
+  }
+
   /// The number of memberships that have not ended.
   ///
   /// Memberships of a member that has died do not count.
   ///
-  /// - Complexity: O(*n* log *n*).
-  public var count: Int { registrations.count }
+  /// - Complexity: O(*n*) in the memberships: each member is checked.
+  public var count: Int { registry.count { _ in [list] } }
 
   /// The live memberships, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe([list]) }

@@ -280,6 +280,39 @@ struct MulticastTests {
     withExtendedLifetime(member) {}
   }
 
+  @Test("The first answer is returned, and the members after that are not asked")
+  func first() throws {
+    let multicast = Multicast<any Listener>()
+    let members = (0..<4).map { Member("\($0)", heard) }
+    for member in members { multicast.add(member) }
+    let answer = multicast.first { member -> Int? in
+      member.began()
+      return heard.count == 3 ? heard.count : nil
+    }
+    #expect(answer == 3)
+    #expect(heard.count == 3)
+    #expect(multicast.first { _ in nil as Int? } == nil)
+    #expect(throws: TestFailure.self) { try multicast.first { _ -> Int? in throw TestFailure() } }
+    withExtendedLifetime(members) {}
+  }
+
+  @Test("All are asked until one does not agree")
+  func allSatisfy() throws {
+    let multicast = Multicast<any Listener>()
+    let members = (0..<4).map { Member("\($0)", heard) }
+    for member in members { multicast.add(member) }
+    let isAgreed = multicast.allSatisfy { member in
+      member.began()
+      return heard.count < 3
+    }
+    #expect(!isAgreed)
+    #expect(heard.count == 3)
+    #expect(multicast.allSatisfy { _ in true })
+    #expect(Multicast<any Listener>().allSatisfy { _ in false })
+    #expect(throws: TestFailure.self) { try multicast.allSatisfy { _ in throw TestFailure() } }
+    withExtendedLifetime(members) {}
+  }
+
   @Test("A member that is no class instance is a precondition failure")
   func valueMember() async {
     expect(

@@ -20,6 +20,8 @@ final class Player: Sendable {
   private let state = CurrentValue(false)
   var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 
+  func stop() { state.value = false }
+
   func follow(_ player: Player, _ button: Button) {
     player.isPlaying.observe(owner: button, on: .main, .initial) { button, change in
       button.isSelected = change.new
@@ -44,7 +46,8 @@ enum Lifetimes {
 @MainActor
 protocol PlayerDelegate: AnyObject {
   func playerDidFinish(_ track: Track)
-  func open(_ link: Track) -> Bool
+  func cover(of track: Track) -> String?
+  func mayStop(_ player: Player) -> Bool
 }
 
 @MainActor
@@ -79,14 +82,14 @@ final class Screen: PlayerDelegate {
     let delegates = Multicast<any PlayerDelegate>()
     delegates.add(self)
     delegates.call { $0.playerDidFinish(track) }
-    let link = track
-    var isOpen = false
-    delegates.call { if !isOpen { isOpen = $0.open(link) } }
-    print(isOpen)
+    let cover = delegates.first { $0.cover(of: track) }
+    if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
+    print(cover ?? "none")
   }
 
   func playerDidFinish(_ track: Track) {}
-  func open(_ link: Track) -> Bool { true }
+  func cover(of track: Track) -> String? { nil }
+  func mayStop(_ player: Player) -> Bool { true }
 }
 
 nonisolated final class Log: Sendable {
@@ -158,6 +161,20 @@ nonisolated enum Request { @TaskLocal static var id: String? }
 
 func listHearers(_ center: MessageCenter, _ player: Player) {
   for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
+}
+
+func waitForTrack(_ center: MessageCenter) async throws {
+  let track = try await center.messages(of: TrackChanged.self).next(within: .seconds(5))
+  print(track.title)
+}
+
+nonisolated final class SleepTimer: Sendable {
+  func restart() {}
+}
+
+func stayAwake(_ timer: SleepTimer, _ keys: Broadcaster<Int>, _ clicks: Broadcaster<Int>) {
+  let activity = keys.merged(with: clicks)
+  activity.observe(owner: timer) { timer, _ in timer.restart() }
 }
 
 nonisolated func carryRequests() {

@@ -1,0 +1,61 @@
+extension ObservationSource {
+  /// The elements of this source and of another one.
+  ///
+  /// ```swift
+  /// let activity = keys.merged(with: clicks)
+  /// activity.observe(owner: timer) { timer, _ in timer.restart() }
+  /// ```
+  ///
+  /// Each observer receives the elements of one source in their order. Elements that two threads send
+  /// at once come in either order. Nothing is registered with the two sources until somebody
+  /// observes. Then each observer has an observation of each source, which ends with it, and an
+  /// observation of its own. So its position among the other observers of the two sources is that of
+  /// its registration, and `removeObservers(ownedBy:)` of the two does not find it.
+  ///
+  /// An error that an observer throws is printed on standard error, because it belongs to no source.
+  ///
+  /// - Parameters:
+  ///   - other: The other source.
+  ///   - file: The caller's file, for descriptions of the two sources.
+  ///   - line: The caller's line.
+  /// - Returns: A source that keeps both sources alive. An observation of it ends when both have
+  ///   ended.
+  public func merged(
+    with other: some ObservationSource<Element>, file: StaticString = #fileID, line: UInt = #line
+  ) -> Signal<Element> {
+    Signal(base: MergedSignal(signal, other.signal, CallSite(file: file, line: line)))
+  }
+}
+
+/// The elements of two signals; each observer has a broadcaster that both of them feed.
+private final class MergedSignal<Element: Sendable>: SignalBase {
+  private let sources: [Signal<Element>]
+  private let location: CallSite
+
+  init(_ one: Signal<Element>, _ other: Signal<Element>, _ location: CallSite) {
+    sources = [one, other]
+    self.location = location
+  }
+
+  @_optimize(size)
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    let elements = Broadcaster<Element>()
+    let remaining = Remaining()
+    let feeds = TokenBag()
+    // The observer keeps what feeds it, and what feeds it keeps the broadcaster.
+    let registration = elements.register(request, body.keeping(feeds), options)
+    for source in sources {
+      let feed = ObserverBody<Element>(
+        .reader(
+          { element, _ in elements.send(element) },
+          onEnd: { if remaining.isLast() { elements.finish() } }))
+      source.register(.derived(at: location), feed, SourceOptions()).store(in: feeds)
+    }
+    return registration
+  }
+
+  var reference: @Sendable () -> (any SignalBase<Element>)? { { self } }
+}
