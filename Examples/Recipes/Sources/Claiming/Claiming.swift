@@ -21,8 +21,7 @@ final class Module: LinkHandler {
     let handlers = Multicast<any LinkHandler>()
     for module in modules { handlers.add(module) }
     for link in ["music:aria", "door:open"] {
-      var isOpen = false
-      handlers.call { if !isOpen { isOpen = $0.open(link) } }
+      let isOpen = handlers.first { $0.open(link) ? true : nil } ?? false
       if !isOpen { print("nobody opens \(link)") }
     }
     withExtendedLifetime(modules) {}
