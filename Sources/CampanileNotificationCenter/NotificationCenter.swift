@@ -299,7 +299,13 @@ extension NotificationCenter: Hashable {
 
 extension NotificationCenter: CustomStringConvertible {
   /// The live observations, one line each.
-  public var description: String {
-    topics.registrations.reduce("NotificationCenter") { $0 + "\n  " + $1.description }
-  }
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them.
+  public var description: String { topics.listing(under: "NotificationCenter") }
+}
+
+extension NotificationCenter: CustomReflectable {
+  /// Shows nothing beside the description.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -215,6 +215,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     // Under the lock, because the list of a registration may be released after it.
     registry.describe { _ in lists }
   }
+
+  /// The live observations under a title, as text of at most 200 lines.
+  package func listing(under title: String) -> String {
+    registry.listing(under: title) { _ in lists }
+  }
 }
 
 private final class Nobody: Sendable {}

@@ -265,7 +265,8 @@ extension DistributedCenter {
 
 extension DistributedCenter: CustomStringConvertible {
   /// The live observations, one line each.
-  public var description: String {
-    observers.registrations.reduce("DistributedCenter") { $0 + "\n  " + $1.description }
-  }
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them.
+  public var description: String { observers.listing(under: "DistributedCenter") }
 }

@@ -17,7 +17,7 @@ final class DistributedObservers: Sendable {
     topics.isObserved(subject) || topics.isObserved(nil)
   }
 
-  var registrations: [RegistrationDescription] { topics.registrations }
+  func listing(under title: String) -> String { topics.listing(under: title) }
 
   /// - Parameter body: Appends the observer to an audience.
   func add(
