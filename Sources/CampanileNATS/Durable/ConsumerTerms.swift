@@ -1,7 +1,7 @@
 #if NATS
   import CampanileRelay
 
-  /// What a consumer is asked to be: less, where the server has refused more.
+  /// The settings that a consumer is created with: fewer, where the server has refused more.
   struct ConsumerTerms {
     private let name: String?
     /// Whether the server has version 2.10 or later.

@@ -1,6 +1,6 @@
 #if NATS
   extension DurableState {
-    /// What a receiver does or waits for.
+    /// The phases of a receiver: its work, or what it waits for.
     enum Phase: Equatable {
       /// Not connected, or nothing to receive.
       case idle
@@ -23,7 +23,7 @@
     /// The answer to the deletion of a consumer, which nobody reads.
     static let deletionToken = "x"
 
-    /// What an arrival for a pull is.
+    /// The kinds of arrivals for a pull.
     enum News: Equatable {
       case new(acknowledgment: String?)
       /// It has been heard before, or nobody here subscribes to it.

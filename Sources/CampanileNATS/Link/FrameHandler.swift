@@ -74,7 +74,7 @@
       guard info.requiresTLS || info.offersTLS else {
         throw ProtocolError("It doesn't offer TLS, which its address or an option asks for.")
       }
-      // Whoever sits between could have added what now comes in clear.
+      // A third party could have added bytes that now arrive unencrypted.
       guard frames.count == 1, processor.unprocessedBytes == 0 else {
         throw ProtocolError("It says more in clear than the line after which TLS begins.")
       }

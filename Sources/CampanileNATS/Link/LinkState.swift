@@ -101,7 +101,7 @@
 
     /// Messages have been delivered to all who observe them.
     mutating func acknowledge(_ subjects: [String]) {
-      // What is written while the first server sends its rest is sent to neither.
+      // Bytes written while the first server sends its rest would reach neither server.
       if isHandingOver {
         deferredAcknowledgments += subjects
       } else {

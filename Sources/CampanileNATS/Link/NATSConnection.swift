@@ -23,7 +23,7 @@
       (self.channel, self.backlog) = (channel, backlog)
     }
 
-    /// What has been read and not taken, or sent and not written, and whether more is to be read.
+    /// The bytes that were read and not taken, or sent and not written; they decide whether to read on.
     ///
     /// A server that reads nothing, and sends what is to be answered, is not read either. So it is
     /// silent, and is left.
@@ -42,7 +42,7 @@
       private let state = Locked(State())
       /// The second is more than all posts that are sent without being confirmed.
       private static let (limit, unwrittenLimit) = (4 << 20, 16 << 20)
-      /// What bytes that wait to be written take in addition.
+      /// The memory that waiting bytes take in addition.
       private static let overhead = 256
 
       /// Whether more is to be read.

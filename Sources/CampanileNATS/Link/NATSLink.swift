@@ -79,7 +79,7 @@
     /// Leaves the server, after what was posted before; from any thread.
     func reconnect() { queue.async { self.act { $0.reconnect() } } }
 
-    /// Does the same with other servers.
+    /// Connects to other servers.
     func reconnect(to other: NATSConfiguration) {
       queue.async { self.act { $0.reconnect(to: other) } }
     }

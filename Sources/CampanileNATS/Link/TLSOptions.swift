@@ -72,7 +72,7 @@
       }
     }
 
-    /// What an error of the library says: without its number, and without the file and the line in the
+    /// The sentence of an error of the library, without its number, and without the file and line in the
     /// library's source.
     ///
     /// `Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`

@@ -1,7 +1,7 @@
 #if NATS
   import NIOCore
 
-  // What a client says. Subjects have been checked: a server takes a space for the end of one.
+  // The frames of a client. Subjects have been checked: a server takes a space for the end of one.
   extension ByteBuffer {
     mutating func writePing() { writeStaticString("PING\r\n") }
     mutating func writePong() { writeStaticString("PONG\r\n") }

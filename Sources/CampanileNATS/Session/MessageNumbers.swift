@@ -58,13 +58,13 @@
       case double
     }
 
-    // What has not been heard for long is forgotten: one of the two is dropped when the other one is
+    // Senders that were silent for long are forgotten: one of the two is dropped when the other one is
     // full. A message after that counts as the first.
     private var recent: [Key: UInt64] = [:]
     private var older: [Key: UInt64] = [:]
     /// The numbers up to which losses were counted after the last message that was heard.
     private var counted: [Key: UInt64] = [:]
-    /// What was heard last, and its number, which is not among the others; 0 if there is none.
+    /// The last sender and its number, which is not among the others; 0 if there is none.
     private var (current, number) = (Key(sender: 0, subject: ""), UInt64(0))
     let limit: Int
 

@@ -26,7 +26,7 @@
     /// Where answers to this relay are sent: sealed tokens after this.
     let inbox: String
     let seal = ReplySeal()
-    /// What the subjects of all answers begin with.
+    /// The prefix of the subjects of all answers.
     let inboxPrefix: String
 
     var output = ByteBuffer()
@@ -47,7 +47,7 @@
     var denied: [UInt64: Subscription] = [:]
     /// Whether they are asked for again on the next connection.
     var asksForDenied = false
-    /// What the last message was, which the next one often is too.
+    /// The meaning of the last message, which the next one often shares.
     var meaning: Meaning?
     private var lastSid: UInt64 = Self.firstSid
     var heard = HeardNumbers()
@@ -59,11 +59,11 @@
     var hasNewPeers = false
     /// How many peers are in all lists among the incidents.
     var listedPeers = 0
-    /// What is asked for again and again, and was reported to be denied: subjects, and kinds of use.
+    /// The denials that were reported, of repeated requests: subjects, and kinds of use.
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
-    /// Who has sent the last message of the stream.
+    /// The sender of the last message of the stream.
     var storedSender: UInt64?
     /// Messages of a stream to acknowledge, once they have been delivered.
     var acknowledgments: [String] = []
@@ -373,7 +373,7 @@
         if written >= Self.outputSize { break }
       }
       outbox.endRun(to: &output)
-      // What was before a flush may have been dropped.
+      // Posts before a flush may have been dropped.
       report(flushed: outbox.popConfirmed())
       writeStreamRequests()
       if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
@@ -415,7 +415,7 @@
         incidents.append(
           .reply(correlation: item.token, .refused, payload: Array(reason.utf8)))
       case .reply:
-        // Whoever asked has to know.
+        // The asking client must learn of it.
         let text = Array("The answer is longer than the server takes.".utf8)
         outbox.endRun(to: &output)
         output.writePublish(subject, headers: Self.answerHeaders(failure: text), payload: text)

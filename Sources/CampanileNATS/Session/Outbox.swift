@@ -29,7 +29,7 @@
       var length: Int { Int(place.length) }
     }
 
-    /// What waits to be sent for the first time.
+    /// An item that waits to be sent for the first time.
     private enum Waiting {
       case posts(RelayPosts)
       case other(Kind, token: UInt64, FrameStore.Place, size: Int)
@@ -42,7 +42,7 @@
     private var front = CircularBuffer<Item>()
     /// Items that are to be sent again, after these.
     private var again = CircularBuffer<Item>()
-    /// What is sent for the first time, after all items: first these posts.
+    /// The posts that are sent first, after all items.
     private var posts = RelayPosts()
     private var rest = CircularBuffer<Waiting>()
     /// The frame of the last post, and the place of its heading.
@@ -70,10 +70,10 @@
     ///
     /// A server keeps ten thousand in the queue of a stream, or more.
     private static let storedWindow = 4_096
-    /// What a post costs in addition to its payload, its name and its path.
+    /// The cost of a post in addition to its payload, its name and its path.
     private static let overhead = 128
 
-    /// What posts with a heading cost in addition to their payloads.
+    /// The cost of posts with a heading in addition to their payloads.
     private static func cost(_ heading: RelayPosts.Heading) -> Int {
       overhead + heading.subject.utf8.count + 8 * heading.path.count
     }
@@ -402,7 +402,7 @@
       return flushed
     }
 
-    /// What the post with a mark is published to, while it is sent and not confirmed.
+    /// The subject of the post with a mark, while it is sent and not confirmed.
     func subject(_ mark: UInt64) -> String? { offset(mark).flatMap(subject(at:)) }
 
     /// The bytes of headers and payload of the post with a mark, likewise.

@@ -38,7 +38,7 @@
       return tokens[..<end] + seal + tokens[end...]
     }
 
-    /// What a token says, if its seal is right.
+    /// The content of a token, if its seal is right.
     func opened(_ token: Substring) -> Substring? {
       let text = token.dropLast(1 + [UInt8].sealCount)
       return token.utf8.dropFirst(text.utf8.count).elementsEqual(seal(of: text)) ? text : nil

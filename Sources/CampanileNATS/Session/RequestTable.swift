@@ -38,7 +38,7 @@
       asked[correlation] = Asked(deadline: now + seconds + 1, subject: subject, own: own)
     }
 
-    /// Nobody else answers a request.
+    /// Takes a request that has no other answerer.
     ///
     /// - Returns: The request, if the relay itself may answer it, and has not been asked yet.
     mutating func takeOwn(_ correlation: UInt64) -> Own? {

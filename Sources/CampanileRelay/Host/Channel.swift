@@ -21,10 +21,10 @@ protocol Channel: AnyObject, Sendable {
   func close()
 }
 
-/// What becomes of a channel.
+/// The events of a channel.
 enum ChannelEvent: Sendable {
   case read(ArraySlice<UInt8>)
-  /// What was read together has been handed over.
+  /// The bytes that were read together have been handed over.
   case readEnd
   /// More has been written; so many bytes have not.
   case written(Int)
@@ -176,7 +176,7 @@ final class SocketChannel: Channel {
       case .bytes(let count): state.written += count
       case .none: isFull = true
       case .end:
-        // What has come before the end is read first.
+        // Bytes that arrived before the end are read first.
         if state.isReading { socket.shutDown() } else { queue.async { self.end() } }
         (state.output, state.written) = ([], 0)
         isFull = false
@@ -215,9 +215,9 @@ final class SocketChannel: Channel {
 final class MemoryChannel: Channel {
   fileprivate struct State {
     weak var other: MemoryChannel?
-    /// What has been sent and not flushed.
+    /// The bytes that were sent and not flushed.
     var output: [UInt8] = []
-    /// What the other end has sent.
+    /// The bytes that the other end has sent.
     var input: [[UInt8]] = []
     /// How much the other end has not handled.
     var unwritten = 0

@@ -1,4 +1,4 @@
-// What the relay and the protocol of its hub name differently.
+// Conversions between the names of the relay and those of the protocol of its hub.
 
 extension ReplyStatus {
   init(_ status: AnswerStatus) {

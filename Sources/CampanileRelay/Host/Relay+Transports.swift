@@ -23,7 +23,7 @@ extension Relay.Transport {
     .host(bus, in: folder, becomesHub: becomesHub, silence: SilenceLimits())
   }
 
-  /// The same bus for a process that waits longer for those that are silent.
+  /// A bus of this host, for a process that waits longer for silent ones.
   package static func host(
     _ bus: String, in folder: String?, becomesHub: Bool = false, silence: SilenceLimits
   ) -> Self {

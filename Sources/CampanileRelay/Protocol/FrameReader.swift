@@ -60,7 +60,7 @@ struct FrameReader {
     let text = bytes[offset..<offset + count]
     // `String(validating:)` looks types up at each call.
     let string = String(decoding: text, as: UTF8.self)
-    // What is not UTF-8 has been replaced.
+    // Bytes that are not UTF-8 have been replaced.
     guard string.utf8.elementsEqual(text) else {
       throw FrameError("A string of a frame is not UTF-8.")
     }

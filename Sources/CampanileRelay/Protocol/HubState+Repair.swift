@@ -84,7 +84,7 @@ extension HubState {
       giveUpRepair()
       repairNext(&actions)
     } else if repair?.asked.contains(connection) == true {
-      // What it has sent of its log is gone with it, too.
+      // The part of its log that it has sent is gone with it, too.
       repair?.isIncomplete = true
     }
     endRepair(&actions)
@@ -162,8 +162,8 @@ extension HubState {
     for other in others { keep(members[other].collected) }
     if !current.isIncomplete { since = min(since, lowest) }
     let offered = takeOver(from: place, &actions)
-    // What the member has is not sent to it, and what it offered is settled.
-    // What the hub has forgotten may be among what the others have sent.
+    // Entries that the member has are not sent to it, and its offer is settled. The others may have sent
+    // entries that the hub has forgotten.
     let known = log.entries(since: .none) + older.entries(since: .none)
     let forgotten = Set(known.lazy.filter(\.isForgotten).map(\.message.key))
     let found = others.flatMap { members[$0].collected }.filter { entry in
@@ -174,7 +174,7 @@ extension HubState {
     let othersFloor = others.map { members[$0].floor }.max() ?? .none
     let floor = max(
       log.floor, older.floor, current.mayLackTraces ? othersFloor : .none,
-      // What somebody has not told of may be missing, and nobody can know how much that is.
+      // If a member has not reported, entries may be missing, and their number cannot be known.
       current.isIncomplete ? since : .none)
     give(merged, floor: floor, to: place, &actions)
     for place in asked { members[place].collected = [] }

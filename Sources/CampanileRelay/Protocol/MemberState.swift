@@ -1,6 +1,6 @@
 import Campanile
 
-/// What a member of a bus knows, and what it does next.
+/// The state of a member of a bus, which decides what the member does next.
 ///
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
 /// array of actions.
@@ -146,12 +146,12 @@ struct MemberState {
     return correlation
   }
 
-  /// Nobody waits for the answers to some requests any more; those that have not been sent are not sent.
+  /// Forgets requests whose answers are no longer awaited; those that have not been sent are not sent.
   mutating func forget(requests numbers: [UInt64]) {
     outbox.forgetRequests(numbers.filter { requests.end($0) })
   }
 
-  /// Nobody waits for the ends of some flushes any more.
+  /// Forgets flushes whose ends are no longer awaited.
   ///
   /// Those that have not been sent are not sent.
   mutating func forget(flushes tokens: Set<UInt64>) { outbox.forgetFlushes(tokens) }

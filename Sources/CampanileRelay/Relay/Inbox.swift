@@ -1,7 +1,7 @@
 import Campanile
 import Synchronization
 
-/// What a link has received, in order, until it is delivered.
+/// The incidents that a link has received, in order, until they are delivered.
 ///
 /// The link stops reading when more than a megabyte waits, and reads on when half of it is delivered.
 final class Inbox: Sendable {
@@ -46,8 +46,8 @@ final class Inbox: Sendable {
     }
   }
 
-  /// What is to be delivered next, each after ``mayDeliver()``, and whether the link is to read on;
-  /// nothing if who delivers is done.
+  /// The incidents to deliver next, each after ``mayDeliver()``, and whether the link is to read on;
+  /// `nil` if the delivering code is done.
   func next() -> (incidents: [RelayIncident], resumes: Bool)? {
     state.withLock { state in
       guard let batch = state.batches.popFirst() else {
@@ -85,7 +85,7 @@ final class Inbox: Sendable {
 
   /// Takes nothing more, and forgets what there is.
   func close() {
-    // What the incidents hold goes outside the lock.
+    // The objects of the incidents are released outside the lock.
     let batches = state.withLock { state -> Queue<Batch> in
       isClosed.store(true, ordering: .releasing)
       defer { state.batches = Queue() }

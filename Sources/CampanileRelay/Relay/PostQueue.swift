@@ -129,7 +129,7 @@ final class PostQueue: Sendable {
 
   /// Takes nothing more, and forgets what there is.
   func close() {
-    // What the messages hold goes outside the lock.
+    // The objects of the messages are released outside the lock.
     let items = state.withLock { state -> [Item?] in
       state.isClosed = true
       state.endTail()
@@ -286,7 +286,7 @@ struct OutgoingMessage: Sendable {
   /// The names under which messages of its type travel.
   var pattern: String { type(of: message).pattern }
 
-  /// What it has in common with others.
+  /// The heading that it shares with others.
   var heading: RelayPosts.Heading {
     let name =
       details?.about.map { message.name + "." + SubjectName.escaped($0) } ?? message.name

@@ -260,7 +260,7 @@ final class CarriedWay: Sendable {
     let subscription = Subscription(core, to: pattern) {
       [weak self, weak center, weak core = core] payload in
       guard let center else {
-        // Nobody is left to hear the messages, which other processes still send.
+        // No observer is left for the messages, which other processes still send.
         if let self { core?.carried.remove(self) }
         return
       }

@@ -54,7 +54,7 @@ public final class Relay: Sendable {
 
   deinit { cancel() }
 
-  /// What carries the messages.
+  /// The link that carries the messages.
   package var link: any RelayLink { core.link }
 
   // MARK: Looking

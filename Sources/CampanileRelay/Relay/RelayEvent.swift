@@ -1,6 +1,6 @@
 /// An event that a relay reports, such as a loss or a refusal.
 public struct RelayEvent: Sendable, CustomStringConvertible {
-  /// What happened.
+  /// The kinds of events.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
     /// The name of the kind.
     public let description: String
@@ -31,7 +31,7 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     public static let unavailable = Kind(description: "unavailable")
   }
 
-  /// What happened.
+  /// The kind of the event.
   public let kind: Kind
   /// The name of the messages, if the event is about messages.
   ///
@@ -116,7 +116,7 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
 
     /// The relay has been drained or canceled.
     public static let ended = Code(description: "ended")
-    /// Nobody on the bus answers such requests.
+    /// No process on the bus answers such requests.
     public static let nobodyAnswers = Code(description: "nobodyAnswers")
     /// No answer arrived in time.
     public static let timedOut = Code(description: "timedOut")

@@ -1,6 +1,6 @@
 package import Dispatch
 
-/// What carries the messages of one relay.
+/// The transport of one relay's messages.
 ///
 /// A relay hands over what is to be done, in order, on the link's queue. What comes is handed to the
 /// receiver on that queue too, and the receiver calls nobody's code there.
@@ -25,7 +25,7 @@ extension RelayLink {
   package var awaitsDeliveries: Bool { false }
 }
 
-/// What a relay wants of its link.
+/// The operations that a relay requests from its link.
 package enum RelayOperation: Sendable {
   case subscribe(String)
   case unsubscribe(String)
@@ -34,7 +34,7 @@ package enum RelayOperation: Sendable {
   case posts(RelayPosts)
   case request(
     correlation: UInt64, subject: String, version: UInt32, payload: [UInt8], milliseconds: UInt32)
-  /// Nobody waits for the ends of these requests and flushes any more.
+  /// The ends of these requests and flushes are no longer awaited.
   ///
   /// Those that have not been sent are not sent.
   case forget(Set<UInt64>)
@@ -58,7 +58,7 @@ package enum AnswerStatus: UInt8, Sendable {
   case refused
 }
 
-/// What a link tells its relay, on the link's queue.
+/// The incidents that a link reports to its relay, on the link's queue.
 package enum RelayIncident: Sendable {
   case message(
     sender: UInt64, subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
@@ -75,20 +75,20 @@ package enum RelayIncident: Sendable {
   /// An interruption is the end of a connection that was open: the next attempt follows at once.
   case disconnected(String, isInterruption: Bool = false)
   case peers([RelayPeer])
-  /// Who has sent the next messages, though it may have left the bus.
+  /// The sender of the next messages, though it may have left the bus.
   case sender(RelayPeer)
   /// To be called once what came before has been delivered to all who observe it, on queues and in tasks
   /// too.
   ///
   /// Only a link that awaits deliveries says it.
   case delivered(@Sendable () -> Void)
-  /// What was sent cannot travel; the reason is a sentence.
+  /// A message cannot travel; the reason is a sentence.
   case refused(subject: String, String)
   /// The carrier doesn't permit what was asked; the reason is a sentence.
   case denied(subject: String?, String)
 }
 
-/// Whoever takes what a link has received.
+/// The receiver of the incidents of a link.
 package protocol RelayReceiver: Sendable {
   func receive(_ incidents: consuming [RelayIncident])
   /// Whether something has been delivered since this was asked the last time; on the link's queue.

@@ -4,7 +4,7 @@ import Campanile
 ///
 /// A post is two numbers, so that many posts cost little more than their bytes.
 package struct RelayPosts: Sendable {
-  /// What posts in a row have in common.
+  /// The heading that posts in a row share.
   package struct Heading: Equatable, Sendable {
     /// The name under which they are sent.
     package var subject: String

@@ -75,7 +75,7 @@ struct UnixSocket: ~Copyable {
 
   // MARK: Events
 
-  /// What a socket can be.
+  /// The states in which a socket is reported.
   enum Event {
     /// There are bytes, a connection or the end to be read.
     case readable
