@@ -102,12 +102,12 @@ extension ObserverRegistry {
     listing(under: title, placed { registrations(in: lists($0), $0) })
   }
 
-  /// What `find` finds, with what is only known under the lock, oldest first.
+  /// The registrations that `find` finds, with the facts known only under the lock, oldest first.
   private func placed(_ find: (borrowing Held) -> [LiveRegistration]) -> [PlacedRegistration] {
     inOrder(withState { _, held in place(find(held), held) })
   }
 
-  // What follows is apart: what takes a closure is compiled for each one.
+  // Functions of their own, because one that takes a closure is compiled for each closure.
 
   @inline(never)
   private func place(

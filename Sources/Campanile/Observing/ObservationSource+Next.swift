@@ -40,7 +40,7 @@ extension ObservationSource {
   }
 }
 
-/// What came first of the two that `next(within:)` waits for.
+/// The first of the two events that `next(within:)` waits for.
 private enum Outcome<Element: Sendable>: Sendable {
   case element(Element)
   case end
@@ -62,7 +62,7 @@ public struct MissingElement: Error, Sendable, Hashable, CustomStringConvertible
 
   /// The kind of failure.
   public let code: Code
-  /// What was waited for, how long, and where.
+  /// The awaited type, how long the wait was, and where.
   public let description: String
 
   fileprivate init(late name: String, _ limit: Duration, _ place: String) {

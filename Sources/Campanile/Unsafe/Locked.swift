@@ -226,7 +226,7 @@ extension Locked where State: ~Copyable {
     first.withLock { unsafe body(&$0, &second.pointee) }
   }
 
-  /// The same in few steps if the lock is free.
+  /// `withLock` in few steps if the lock is free.
   ///
   /// - Parameter whenTaken: Called if another thread has the lock, with what waits for it.
   @inline(__always)
