@@ -314,7 +314,7 @@ extension ObserverRegistry {
     let call = isArrival ? begin(observer, registration(), post) : nil
     reach(.willCall)
     do {
-      try observer.call(told, post, id, in: list)
+      try call.around { try observer.call(told, post, id, in: list) }
     } catch {
       handle(error, of: observer, id, in: list, post)
     }

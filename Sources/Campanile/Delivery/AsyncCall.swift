@@ -9,14 +9,9 @@ final class AsyncCall: Sendable {
 
   /// The mailbox of the observer.
   private let observer: Mailbox
-  /// The number of the post that it is a call for, or 0.
-  private let post: UInt64
   private let hasEnded = Atomic<Bool>(false)
 
-  private init(of observer: Mailbox, _ post: UInt64) {
-    self.observer = observer
-    self.post = post
-  }
+  private init(of observer: Mailbox) { self.observer = observer }
 
   /// The calls that the current task is part of, and those that wait for one of them.
   ///
@@ -32,10 +27,6 @@ final class AsyncCall: Sendable {
 
   static var isInside: Bool { !running.isEmpty }
 
-  /// The number of the post whose asynchronous observer the current task runs; 0 if there is none
-  /// that was reported.
-  static var currentPost: UInt64 { running.last?.post ?? 0 }
-
   static func isCurrent(_ observer: DeliveryCounters) -> Bool {
     running.contains { $0.observer.counters === observer }
   }
@@ -45,14 +36,11 @@ final class AsyncCall: Sendable {
 
   /// Runs `body` as a call of the observer with a mailbox.
   ///
-  /// - Parameters:
-  ///   - post: The number of the post that it is a call for, or 0.
-  ///   - waiters: The calls that continue when this one has returned.
+  /// - Parameter waiters: The calls that continue when this one has returned.
   static func run(
-    of observer: Mailbox, part post: UInt64, for waiters: [AsyncCall],
-    _ body: () async -> Void
+    of observer: Mailbox, for waiters: [AsyncCall], _ body: () async -> Void
   ) async {
-    let call = AsyncCall(of: observer, post)
+    let call = AsyncCall(of: observer)
     defer { call.hasEnded.store(true, ordering: .releasing) }
     await $known.withValue(waiters + [call]) { await body() }
   }

@@ -207,7 +207,7 @@ extension ObservationRequest {
       let waiters = post.tracker?.waiters ?? []
       let registration = Registration(list: list, id: id, counters: counters)
       return {
-        await AsyncCall.run(of: mailbox, part: post.number, for: waiters) {
+        await AsyncCall.run(of: mailbox, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
           // Code that the observer calls or releases is still inside it, and must not wait for it.
           defer { if isOnce { registration.cancel() } }
@@ -215,13 +215,15 @@ extension ObservationRequest {
           let facts = ObserverFacts(
             registration, location, ownerType: ownerType, delivery: name, isAsynchronous: true)
           let call = registry.beginInTask(facts, post.details)
-          await post.context.restore {
-            do {
-              try await body(value, post.subject)
-            } catch is CancellationError where Task.isCancelled {
-              // The registration ended and its task was canceled: no failure of the observer.
-            } catch {
-              registry.handle(error, facts, post.details)
+          await call.around {
+            await post.context.restore {
+              do {
+                try await body(value, post.subject)
+              } catch is CancellationError where Task.isCancelled {
+                // The registration ended and its task was canceled: no failure of the observer.
+              } catch {
+                registry.handle(error, facts, post.details)
+              }
             }
           }
           registry.end(call)

@@ -85,6 +85,11 @@ public struct SourceEvent: Sendable {
   private let observer: ObserverFacts?
   private let post: UInt64
   var parent: UInt64 = 0
+  var origin: ReportedCall.Origin?
+  /// Where the observer that made this post was registered, if that is known; only for `posted`.
+  package var parentPlace: CallSite? { origin?.place }
+  /// Where that observer runs.
+  package var parentDelivery: String? { origin?.delivery }
 
   /// The number of the post that the event is part of, which is unique in the process.
   ///
@@ -96,7 +101,8 @@ public struct SourceEvent: Sendable {
   /// The number of the post whose observer made this post; only for `posted`.
   ///
   /// It is known across queues, actors and tasks if the events of the other post's source are
-  /// observed too. A task that an observer starts itself is not part of the call.
+  /// observed too. That includes a task that an observer starts with `Task { }`, however long it runs. A
+  /// block that an observer passes to a queue itself, and a detached task, are not part of the call.
   public var parentNumber: UInt64? { parent == 0 ? nil : parent }
   /// The registration of the observer; `nil` for `posted` and `postReturned`.
   public var registration: Registration? { observer?.registration }

@@ -7,10 +7,11 @@ import Synchronization
 private let postNumbers = Atomic<UInt64>(0)
 
 extension ObserverRegistry {
-  /// The number of the post whose observer is running here; 0 if there is none that was reported.
+  /// The number of the post whose observer is running here, or has started the task that is; 0 if there
+  /// is none that was reported.
   static var currentPost: UInt64 {
     let number = unsafe ThreadRecord.current.pointee.post
-    return number == 0 ? AsyncCall.currentPost : number
+    return number == 0 ? ReportedCall.origin?.post ?? 0 : number
   }
 
   /// Reports a post, and gives it a number.
@@ -36,6 +37,7 @@ extension ObserverRegistry {
     let reports = reports
     var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
     event.parent = Self.currentPost
+    if let origin = ReportedCall.origin, origin.post == event.parent { event.origin = origin }
     event.subject = post.subjectID
     event.name = name
     if reports.describesValues { event.value = String(describing: value) }
@@ -212,6 +214,23 @@ extension ObserverRegistry {
 
 /// A call whose beginning was reported.
 struct ReportedCall {
+  /// What the tasks that an observer starts know of it: its post, and where it was registered.
+  ///
+  /// It keeps nothing alive.
+  struct Origin: Sendable {
+    let post: UInt64
+    let place: CallSite
+    let delivery: String?
+  }
+
+  @TaskLocal static var origin: Origin?
+
+  fileprivate var origin: Origin {
+    Origin(
+      post: post?.number ?? 0, place: observer.location, delivery: observer.delivery ?? ".immediate"
+    )
+  }
+
   fileprivate let observer: ObserverFacts
   fileprivate let post: PostDetails?
   /// The number of the post whose observer ran before.
@@ -221,6 +240,21 @@ struct ReportedCall {
   /// The number of values that the sequence had dropped before, if the observer is one.
   fileprivate let droppedCount: Int
   fileprivate let start = Platform.now
+}
+
+extension ReportedCall? {
+  /// Makes the call, so that the tasks that it starts know it.
+  @inline(__always)
+  func around<Result>(_ call: () throws -> Result) rethrows -> Result {
+    guard let self else { return try call() }
+    return try ReportedCall.$origin.withValue(self.origin, operation: call)
+  }
+
+  /// Makes an asynchronous call, so that the tasks that it starts know it.
+  func around(_ call: () async -> Void) async {
+    guard let self else { return await call() }
+    await ReportedCall.$origin.withValue(self.origin) { await call() }
+  }
 }
 
 /// The observers of a source's events, which the source notes.

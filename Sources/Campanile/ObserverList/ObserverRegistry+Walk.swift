@@ -524,7 +524,7 @@ extension ObserverRegistry {
     let reported = begin(observer, registration, post)
     reach(.willCall)
     do {
-      try call()
+      try reported.around(call)
     } catch {
       handle(error, of: observer, registration.id, in: registration.list, post)
     }
@@ -583,7 +583,7 @@ extension ObserverRegistry {
     reach(.willCall)
     post.context.restore {
       do {
-        prepared = try observer.callArrival(value, post, id, in: list)
+        prepared = try call.around { try observer.callArrival(value, post, id, in: list) }
       } catch {
         handle(error, of: observer, id, in: list, post)
       }
