@@ -65,7 +65,10 @@ let package = Package(
     ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
-    .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
+    .target(
+      name: "CampanileInspector", dependencies: ["Campanile", sockets],
+      resources: [.embedInCode("Page/page.html")]
+    ),
     .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
     .target(name: "CampanileNATS", dependencies: ["CampanileRelay", "Campanile"] + client),
     .executableTarget(

@@ -12,7 +12,7 @@ struct RegistrationPlaceTests {
     var leak: [ObservationToken] = []
     for _ in 0..<50 { leak.append(center.observe(Rang.self) { _ in }) }
     let line = #line - 1
-    let places = center.registrationsByLine
+    let places = Registrations(of: center).byLine
     #expect(places.map(\.registrations.count) == [50, 1])
     #expect(places.first?.line == line)
     #expect(places.description.contains("RegistrationPlaceTests.swift:\(line)  50"))
@@ -53,15 +53,15 @@ struct RegistrationPlaceTests {
       center.observe(Rang.self, on: delivery) { _ in },
       center.observe(Rang.self, on: delivery, buffering: .newest(2)) { _ in },
     ]
-    #expect(center.waiting.isEmpty)
+    #expect(Registrations(of: center).waiting.isEmpty)
     #expect(delivery.waitingCount == 0)
     for _ in 0..<3 { center.post(Rang()) }
-    let waiting = center.waiting
+    let waiting = Registrations(of: center).waiting
     #expect(waiting.map(\.count) == [3, 2])
     #expect(waiting.map(\.registrations.count) == [2, 1])
     #expect(delivery.waitingCount == 3)
     target.runAll()
-    #expect(center.waiting.isEmpty)
+    #expect(Registrations(of: center).waiting.isEmpty)
     #expect(delivery.waitingCount == 0)
     #expect(Delivery.immediate.waitingCount == 0)
     withExtendedLifetime(tokens) {}

@@ -250,6 +250,7 @@ struct TraceTests {
     #expect(first.calls.count == 1)
     #expect(try #require(first.calls.first?.took) > .zero)
     #expect(second.thread != first.thread)
+    #expect(first.time <= second.time && second.time <= third.time && third.time <= .now)
     withExtendedLifetime(tokens) {}
   }
 

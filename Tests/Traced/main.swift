@@ -148,7 +148,7 @@ print(extensionTrace.posters(of: Int.self))
 print("slowest:")
 print(trace.slowest(5))
 print("lines:")
-print(center.registrationsByLine.prefix(1).map(\.description).joined())
+print(Registrations(of: center).byLine.prefix(1).map(\.description).joined())
 print("hearers: \(center.hearers(of: TitleChanged.self).count)")
 for post in trace.posts(of: TitleChanged.self) {
   print("title: \(post.value ?? ""), causes: \(post.causes.count), calls: \(post.calls.count)")

@@ -24,11 +24,9 @@
   /// .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
   /// ```
   ///
-  /// The page shows the live registrations, the numbers of posts and calls, the slow observers, and
-  /// what was dropped.
-  ///
-  /// It shows the last posts as trees of cause and effect. It needs no network and loads nothing
-  /// else. The page is read-only: it cannot post or change anything.
+  /// The page shows the live registrations, the numbers of posts and calls, the observers that are
+  /// slow or hang, what was dropped, who posts to whom, and the last posts as trees of cause and
+  /// effect. It needs no network and loads nothing else. It cannot post or change anything.
   ///
   /// An inspector creates a ``Trace``, with the cost of a trace. The trace ends when the inspector
   /// and its pages are released. The page itself computes nothing while no browser shows it.

@@ -4,27 +4,23 @@
     /// The answer to a request.
     enum Answer: Equatable {
       case document
-      case events
+      /// The stream of events, of rows that fit the query.
+      case events(search: String)
       case refusal(PageStatus)
     }
 
     let port: UInt16
     private let secret: String
 
-    init(port: UInt16) {
-      var generator = SystemRandomNumberGenerator()
-      self.init(port: port, secret: Self.random(&generator))
-    }
-
-    init(port: UInt16, secret: String) {
+    init(port: UInt16, secret: String = random()) {
       self.port = port
       self.secret = secret
     }
 
     /// 128 random bits, in hexadecimal digits.
-    static func random(_ generator: inout some RandomNumberGenerator) -> String {
+    static func random() -> String {
       let digits = Array("0123456789abcdef")
-      return String((0..<32).map { _ in digits[Int.random(in: 0..<16, using: &generator)] })
+      return String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
     }
 
     var url: String { "http://127.0.0.1:\(port)/\(secret)/" }
@@ -45,7 +41,8 @@
       guard parts.count == 3, Self.isEqual(parts[1], secret) else { return .refusal(.notFound) }
       switch parts[2] {
       case "": return .document
-      case "events": return .events
+      case "events": return .events(search: "")
+      case let target where target.hasPrefix("events?"): return .events(search: String(target))
       default: return .refusal(.notFound)
       }
     }
@@ -84,6 +81,8 @@
     var patience = Duration.seconds(5)
     /// The shortest time between two updates.
     var interval = Duration.milliseconds(250)
+    /// How many times as long as it computes a section the page rests at least.
+    var rest = 49
     /// The number of intervals without an update after which a comment is sent.
     var quietIntervals = 8
   }

@@ -1,25 +1,21 @@
 #if Page
-  #if canImport(FoundationEssentials)
-    import FoundationEssentials
-  #else
-    import Foundation
-  #endif
-
   /// A section of the page, sent as an event of its stream.
   struct PageSection: Sendable {
     let name: String
-    let json: Data
+    let json: String
   }
 
   /// Computes sections of the page, once for all open pages, and only when one asks.
   ///
-  /// No caller waits: it receives the last result. If a computation takes long, as for new call
-  /// stacks, the feed computes less often. It rests nine times as long, but ten seconds at most,
-  /// because the page shows the last result meanwhile.
+  /// No caller waits: it receives the last result. If a computation takes long, as for a hundred
+  /// thousand registrations, the feed computes less often, so that it takes two hundredths of the
+  /// time, but every ten seconds at least. It tells the page how often.
   actor PageFeed {
     /// How long a result may be shown after the next one was due.
     private static let freshness = Duration.seconds(2)
+    private let name: String
     private let interval: Duration
+    private let rest: Int
     private let make: @Sendable () -> [PageSection]
     private let now: @Sendable () -> ContinuousClock.Instant
     private var made: [PageSection] = []
@@ -30,10 +26,13 @@
     private(set) var next: ContinuousClock.Instant
 
     init(
-      interval: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+      _ name: String, interval: Duration, rest: Int,
+      now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
       _ make: @escaping @Sendable () -> [PageSection]
     ) {
+      self.name = name
       self.interval = interval
+      self.rest = rest
       self.now = now
       self.make = make
       next = now()
@@ -55,24 +54,25 @@
     }
 
     private func take(_ sections: [PageSection], since start: ContinuousClock.Instant) {
-      made = sections
       isMaking = false
       let end = now()
-      let pause = min(start.duration(to: end) * 9, .seconds(10))
+      let pause = min(start.duration(to: end) * rest, .seconds(10))
+      let seconds = Int((pause / .seconds(1)).rounded())
+      made = sections + [PageSection("rest-\(name)", seconds)]
       next = end.advanced(by: max(interval, pause))
     }
   }
 
   /// The sections that one browser has received.
   struct PageNews {
-    private var sent: [String: Data] = [:]
+    private var sent: [String: String] = [:]
 
     /// Returns the events for the sections that have changed since the last call.
-    mutating func take(_ sections: [PageSection]) -> Data {
-      var news = Data()
+    mutating func take(_ sections: [PageSection]) -> String {
+      var news = ""
       for section in sections where sent[section.name] != section.json {
         sent[section.name] = section.json
-        news += Data("event: \(section.name)\ndata: ".utf8) + section.json + Data("\n\n".utf8)
+        news += "event: \(section.name)\ndata: \(section.json)\n\n"
       }
       return news
     }

@@ -12,11 +12,6 @@
       """
   )
   public final class Inspector: Sendable {
-    /// The trace that the page shows.
-    ///
-    /// Needs the trait `Page`.
-    public let trace = Trace()
-
     /// Starts to follow sources.
     ///
     /// Needs the trait `Page`.
@@ -27,22 +22,8 @@
     /// Serves the page.
     ///
     /// Needs the trait `Page`.
-    public func serve(port: UInt16 = 0) async throws -> InspectorPage {
-      fatalError("The trait Page is off, so that there is no page")
-    }
+    public func serve(port: UInt16 = 0) async throws -> InspectorPage { InspectorPage() }
   }
-
-  /// The error that is thrown if a page cannot be served.
-  ///
-  /// Needs the trait `Page`.
-  @available(
-    *, unavailable,
-    message: """
-      the trait Page is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "Page"])
-      """
-  )
-  public struct InspectorError: Error, Hashable {}
 
   /// A page that an inspector serves.
   ///
@@ -54,15 +35,5 @@
       traits: [.defaults, "Page"])
       """
   )
-  public final class InspectorPage: Sendable {
-    /// The address with the secret.
-    ///
-    /// Needs the trait `Page`.
-    public var url: String { "" }
-
-    /// Ends the page.
-    ///
-    /// Needs the trait `Page`.
-    public func stop() async {}
-  }
+  public final class InspectorPage: Sendable {}
 #endif

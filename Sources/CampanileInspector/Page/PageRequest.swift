@@ -44,7 +44,7 @@
       while true {
         let checked = max(0, bytes.count - end.count)
         bytes += try await readPiece(limit + 1 - bytes.count)
-        if let index = bytes[checked...].start(of: end) {
+        if let index = bytes[checked...].firstRange(of: end)?.lowerBound {
           guard let text = String(validating: bytes[..<index], as: UTF8.self) else {
             throw PageStatus.badRequest
           }
@@ -52,13 +52,6 @@
         }
         if bytes.count > limit { throw PageStatus.headerTooLarge }
       }
-    }
-  }
-
-  extension Collection where Element: Equatable {
-    /// The index at which another collection begins in this one.
-    fileprivate func start(of other: some Collection<Element>) -> Index? {
-      indices.first { self[$0...].starts(with: other) }
     }
   }
 #endif

@@ -11,9 +11,9 @@
     ///
     /// A nonce allows its style and its script.
     static func document() -> Data {
-      var generator = SystemRandomNumberGenerator()
-      let nonce = PageAccess.random(&generator)
-      let body = PageDocument.html(nonce: nonce)
+      let nonce = PageAccess.random()
+      let page = String(decoding: PackageResources.page_html, as: UTF8.self)
+      let body = page.split(separator: "NONCE").joined(separator: nonce)
       let policy = """
         default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; \
         connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'

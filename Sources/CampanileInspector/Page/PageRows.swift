@@ -7,128 +7,169 @@
     import Foundation
   #endif
 
-  /// The rows that pages show of a trace.
-  enum PageRows {
+  /// The rows that pages show of a trace: the top of each table, or of what fits a search.
+  struct PageRows: Sendable {
     /// The greatest number of rows of a table, and of posts.
-    static let rowLimit = 500
-    static let postLimit = 100
+    static let rowLimit = 100
 
-    /// The tables, and the sums of all counts.
-    static func tables(_ trace: Trace) -> [PageSection] {
-      let totals = trace.totals
-      let types = PageTable(totals.prefix(rowLimit), of: totals.count, TypeRow.init)
-      let times = trace.slowest(.max)
-      let observers = PageTable(times.prefix(rowLimit), of: times.count, ObserverRow.init)
-      let rows = RegistrationRow.rows(trace)
-      let registrations = PageTable(rows.prefix(rowLimit), of: rows.count, \.self)
-      return [
-        PageSection("sums", CountSums(totals)), PageSection("types", types),
-        PageSection("observers", observers), PageSection("registrations", registrations),
-      ].compactMap(\.self)
+    let trace: Trace
+    /// The words that each row has to contain, in lower case.
+    let words: [String]
+    private let growth = RegistrationGrowth()
+
+    init(_ trace: Trace, search: String = "") {
+      self.trace = trace
+      words = search.lowercased().split(separator: " ").map(String.init)
     }
 
-    /// The last posts.
-    ///
-    /// For a new call stack, finding out where a post was made takes long.
-    static func posts(_ trace: Trace) -> [PageSection] {
-      let posts = trace.posts
-      let table = PageTable(posts.suffix(postLimit), of: posts.count, PostRow.init)
-      return [PageSection("posts", table)].compactMap(\.self)
+    /// What makes the sections of the page, each apart, so that none waits for another one.
+    var sections: [(name: String, make: @Sendable () -> [PageSection])] {
+      [
+        ("stuck", { stuck }), ("types", { types }), ("observers", { observers }),
+        ("registrations", { registrations }), ("posts", { posts }), ("graph", { graph }),
+      ]
+    }
+
+    private func table<Element, Row: Encodable>(
+      _ name: String, _ all: some Collection<Element>, _ makeRow: (Element) -> Row,
+      _ text: (Row) -> String
+    ) -> [PageSection] {
+      var rows: [Row] = []
+      for element in all where rows.count < Self.rowLimit {
+        let row = makeRow(element)
+        let text = words.isEmpty ? "" : text(row).lowercased()
+        if words.allSatisfy({ text.contains($0) }) { rows.append(row) }
+      }
+      let table = PageTable(rows: rows, leftOut: all.count - rows.count)
+      return [PageSection(name, table)]
+    }
+
+    /// A table whose rows have a text or a number under each name.
+    private func table<Element>(
+      _ name: String, _ all: some Collection<Element>, _ makeRow: (Element) -> PageRow
+    ) -> [PageSection] {
+      table(name, all, makeRow) { row in
+        row.values.map { if case .text(let text) = $0 { text } else { "" } }.joined(separator: " ")
+      }
+    }
+
+    /// The counts of types, and the sums of all counts.
+    var types: [PageSection] {
+      let totals = trace.totals
+      let counts: [(String, (TypeTotals) -> Int)] = [
+        ("posts", \.postCount), ("calls", \.callCount), ("dropped", \.droppedCount),
+        ("skipped", \.skippedCount), ("failed", \.failureCount),
+      ]
+      let sums = counts.map { name, count in (name, totals.reduce(0) { $0 + count($1) }) }
+      return [PageSection("sums", Dictionary(uniqueKeysWithValues: sums))]
+        + table("types", totals, \.pageRow)
+    }
+
+    /// The calls in progress that are worth a look.
+    var stuck: [PageSection] {
+      let calls = trace.callsInProgress(in: trace.storage.current)
+      return table("stuck", calls.filter { $0.age >= CallInProgress.shown }, \.pageRow)
+    }
+
+    var observers: [PageSection] { table("observers", trace.slowest(.max), \.pageRow) }
+
+    /// The registrations, those of lines whose count only grows first.
+    var registrations: [PageSection] {
+      table("registrations", growth.marked(RegistrationRow.rows(trace)), \.self, \.key)
+    }
+
+    /// Who posts to whom.
+    var graph: [PageSection] {
+      let state = trace.storage.current
+      let graph = TraceGraph(state.records, state) { trace.storage.callers?.knownCallers($0) }
+      return [PageSection("graph", PageGraph(graph))]
+    }
+
+    /// The last posts, oldest first; the page itself searches their trees.
+    var posts: [PageSection] {
+      let rows = TracedPosts(last: Self.rowLimit, trace.storage).all.map { PostRow($0) }
+      return [PageSection("posts", PageTable(rows: rows, leftOut: 0))]
+    }
+  }
+
+  /// A row of a table, by the names that the page's script has for its cells; times in nanoseconds.
+  typealias PageRow = [String: TraceEntry.Argument]
+
+  /// The graph of who posts to whom, with the column and the row of each node.
+  struct PageGraph: Codable {
+    struct Node: Codable {
+      let kind: String
+      let name: String
+      let column: Int
+      let row: Int
+    }
+
+    /// The greatest number of nodes that are drawn one by one.
+    static let nodeLimit = 60
+    let nodes: [Node]
+    let edges: [TraceGraph.Edge]
+
+    init(_ whole: TraceGraph) {
+      let graph = whole.nodes.count > Self.nodeLimit ? whole.byModule : whole
+      var lengths: [Int: Int] = [:]
+      nodes = zip(graph.nodes, graph.columns).map { node, column in
+        defer { lengths[column, default: 0] += 1 }
+        return Node(
+          kind: node.kind.rawValue, name: node.name, column: column, row: lengths[column] ?? 0)
+      }
+      edges = graph.edges
     }
   }
 
   /// The rows that are shown of a table.
-  struct PageTable<Row: Codable>: Codable {
+  struct PageTable<Row: Encodable>: Encodable {
     let rows: [Row]
     /// The number of rows that are not shown.
     let leftOut: Int
-
-    init<Shown: Collection>(
-      _ shown: Shown, of count: Int, _ makeRow: (Shown.Element) -> Row
-    ) {
-      rows = shown.map(makeRow)
-      leftOut = count - shown.count
-    }
-  }
-
-  /// The sums of the counts of all types, including those whose rows are not shown.
-  struct CountSums: Codable, Equatable {
-    var posts = 0
-    var calls = 0
-    var dropped = 0
-    var skipped = 0
-    var failed = 0
-
-    init(_ totals: some Sequence<TypeTotals>) {
-      for total in totals {
-        posts += total.postCount
-        calls += total.callCount
-        dropped += total.droppedCount
-        skipped += total.skippedCount
-        failed += total.failureCount
-      }
-    }
   }
 
   extension PageSection {
-    fileprivate init?(_ name: String, _ content: some Encodable) {
+    init(_ name: String, _ content: some Encodable) {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      guard let json = try? encoder.encode(content) else { return nil }
-      self.init(name: name, json: json)
+      let json = (try? encoder.encode(content)) ?? Data("null".utf8)
+      self.init(name: name, json: String(decoding: json, as: UTF8.self))
     }
   }
 
-  /// The counts of one type at one source.
-  struct TypeRow: Codable, Equatable {
-    let source: String
-    /// Tells sources of one name apart.
-    let sourceNumber: UInt64
-    let type: String
-    let posts: Int
-    let calls: Int
-    let dropped: Int
-    let skipped: Int
-    let failed: Int
-
-    init(_ totals: TypeTotals) {
-      source = totals.source
-      sourceNumber = totals.sourceNumber
-      type = "\(totals.valueType)"
-      posts = totals.postCount
-      calls = totals.callCount
-      dropped = totals.droppedCount
-      skipped = totals.skippedCount
-      failed = totals.failureCount
+  extension TypeTotals {
+    fileprivate var pageRow: PageRow {
+      // The number tells sources of one name apart.
+      [
+        "type": .text("\(valueType)"), "source": .text(source),
+        "sourceNumber": .number(sourceNumber), "posts": .number(UInt64(postCount)),
+        "calls": .number(UInt64(callCount)), "dropped": .number(UInt64(droppedCount)),
+        "skipped": .number(UInt64(skippedCount)), "failed": .number(UInt64(failureCount)),
+      ]
     }
   }
 
-  /// The observers that were registered at one line, with their times in microseconds.
-  struct ObserverRow: Codable, Equatable {
-    let place: String
-    let owner: String?
-    let delivery: String
-    let calls: Int
-    let own: Double
-    let mean: Double
-    let worst: Double
-    let waited: Double
-    let dropped: Int
-    let skipped: Int
-    let failed: Int
+  extension ObserverTime {
+    fileprivate var pageRow: PageRow {
+      [
+        "place": .text("\(file):\(line)"), "owner": .text(ownerType.map { "\($0)" } ?? ""),
+        "delivery": .text(delivery), "calls": .number(UInt64(callCount)),
+        "own": .number(own.nanoseconds),
+        "mean": .number(mean.nanoseconds), "worst": .number(worst.nanoseconds),
+        "waited": .number(longestWait.nanoseconds), "dropped": .number(UInt64(droppedCount)),
+        "skipped": .number(UInt64(skippedCount)), "failed": .number(UInt64(failureCount)),
+      ]
+    }
+  }
 
-    init(_ time: ObserverTime) {
-      place = "\(time.file):\(time.line)"
-      owner = time.ownerType.map { "\($0)" }
-      delivery = time.delivery
-      calls = time.callCount
-      own = time.own.microseconds
-      mean = time.mean.microseconds
-      worst = time.worst.microseconds
-      waited = time.longestWait.microseconds
-      dropped = time.droppedCount
-      skipped = time.skippedCount
-      failed = time.failureCount
+  extension CallInProgress {
+    fileprivate var pageRow: PageRow {
+      [
+        "place": .text("\(file):\(line)"), "owner": .text(ownerType.map { "\($0)" } ?? ""),
+        "delivery": .text(delivery), "type": .text("\(valueType)"),
+        "thread": .text("\(threadName) \(thread)"), "age": .number(age.nanoseconds),
+        "behind": .number(UInt64(waitingCount)), "waits": .number(isWaiting ? 1 : 0),
+      ]
     }
   }
 
@@ -136,8 +177,8 @@
   struct PostRow: Codable, Equatable {
     struct Call: Codable, Equatable {
       let place: String
-      let waited: Double
-      let took: Double?
+      let waited: UInt64
+      let took: UInt64?
     }
 
     let number: UInt64
@@ -156,18 +197,17 @@
       source = post.source
       type = post.name ?? "\(post.valueType)"
       value = post.value.map { String($0.prefix(200)) }
-      place = post.callers.first?.description
+      place = post.knownCallers == nil ? "…" : post.callers.first?.description
       calls = post.calls.prefix(50).map { call in
         Call(
-          place: "\(call.file):\(call.line)", waited: call.waited.microseconds,
-          took: call.took?.microseconds)
+          place: "\(call.file):\(call.line)", waited: call.waited.nanoseconds,
+          took: call.took?.nanoseconds)
       }
       leftOut = post.calls.count - calls.count
     }
   }
 
   extension Duration {
-    /// The duration in microseconds, to a tenth.
-    fileprivate var microseconds: Double { (self / .nanoseconds(100)).rounded() / 10 }
+    fileprivate var nanoseconds: UInt64 { UInt64(max(self, .zero) / .nanoseconds(1)) }
   }
 #endif

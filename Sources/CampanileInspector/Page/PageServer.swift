@@ -20,6 +20,8 @@
   final class PageServer: Sendable {
     let access: PageAccess
     let limits: PageLimits
+    private let trace: Trace
+    /// The feeds of all browsers that search for nothing.
     private let feeds: [PageFeed]
     private let listener: AsyncSocket
     private let pool: any AsyncSocketPool
@@ -37,10 +39,14 @@
           code: .portUnavailable, message: "Port \(port) cannot be listened on: \(error)")
       }
       self.limits = limits
-      feeds = [
-        PageFeed(interval: limits.interval) { PageRows.tables(trace) },
-        PageFeed(interval: limits.interval) { PageRows.posts(trace) },
-      ]
+      self.trace = trace
+      feeds = Self.feeds(PageRows(trace), limits)
+    }
+
+    private static func feeds(_ rows: PageRows, _ limits: PageLimits) -> [PageFeed] {
+      rows.sections.map {
+        PageFeed($0.name, interval: limits.interval, rest: limits.rest, $0.make)
+      }
     }
 
     /// Opens a socket and returns it with its port.
@@ -131,12 +137,12 @@
       case .refusal(let status):
         try await write(PageResponse.refusal(status), to: socket)
         try await readRest(of: socket)
-      case .events:
+      case .events(let search):
         guard beginStream() else {
           return try await write(PageResponse.refusal(.busy), to: socket)
         }
         defer { endStream() }
-        try await stream(to: socket)
+        try await stream(to: socket, search)
       }
     }
 
@@ -162,26 +168,28 @@
     private func endStream() { streamCount.withLock { $0 -= 1 } }
 
     /// Sends updates until the browser closes the connection.
-    private func stream(to socket: AsyncSocket) async throws {
+    private func stream(to socket: AsyncSocket, _ search: String) async throws {
       try await write(PageResponse.stream, to: socket)
       try await withThrowingTaskGroup { group in
         // A browser sends nothing more, so a read returns at the end of the connection.
         group.addTask { _ = try await socket.read(atMost: 1) }
-        group.addTask { try await self.sendNews(to: socket) }
+        group.addTask { try await self.sendNews(to: socket, search) }
         defer { group.cancelAll() }
         try await group.next()
       }
     }
 
-    private func sendNews(to socket: AsyncSocket) async throws {
+    private func sendNews(to socket: AsyncSocket, _ search: String) async throws {
+      let search = URLComponents(string: search)?.queryItems?.first?.value ?? ""
+      let feeds = search.isEmpty ? feeds : Self.feeds(PageRows(trace, search: search), limits)
       var sent = PageNews()
       var quiet = 0
       while true {
-        var news = Data()
+        var news = ""
         for feed in feeds { news += sent.take(await feed.sections()) }
         quiet = news.isEmpty ? quiet + 1 : 0
         if !news.isEmpty {
-          try await write(news, to: socket)
+          try await write(Data(news.utf8), to: socket)
         } else if quiet == limits.quietIntervals {
           // Fails if the connection is broken.
           try await write(Data(":\n\n".utf8), to: socket)

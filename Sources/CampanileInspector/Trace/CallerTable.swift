@@ -25,11 +25,10 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The distinct call stacks from which values were posted.
 ///
-/// Recognizing a call stack takes two or three microseconds. Copying a new one takes a hundred.
-/// Function names are looked up on request. The first look-up reads the debug information of the
-/// program, which takes a second for fifty megabytes. Functions of a library that was loaded after
-/// the first trace began have no names. Without debug information, functions in extensions of
-/// Campanile's types count as Campanile's.
+/// Recognizing a call stack takes two or three microseconds, and copying a new one a hundred. The
+/// first look-up of function names reads the program's debug information, a second for fifty megabytes.
+/// Functions of a library that was loaded after the first trace began have no names. Without debug
+/// information, functions in extensions of Campanile's types count as Campanile's.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
     /// The binary images of the program, captured by the first trace.
@@ -50,6 +49,9 @@ final class CallerTable: Sendable {
       var numbers: [UInt64: UInt32] = [:]
       var stacks: [Backtrace?] = []
       var known: [UInt32: [Caller]] = [:]
+      /// The call stacks that are to be looked up elsewhere, and whether that goes on.
+      var wanted: Set<UInt32> = []
+      var isLookingUp = false
     }
 
     private let state = Locked(State())
@@ -96,6 +98,29 @@ final class CallerTable: Sendable {
       let callers = stack.map { Self.symbolicate($0) } ?? []
       state.withLock { $0.known[number] = callers }
       return callers
+    }
+
+    /// The same without a wait: `nil` until they have been looked up, on another thread.
+    func knownCallers(_ number: UInt32) -> [Caller]? {
+      let (known, begins) = state.withLock { state -> ([Caller]?, Bool) in
+        if let known = state.known[number] { return (known, false) }
+        state.wanted.insert(number)
+        defer { state.isLookingUp = true }
+        return (nil, !state.isLookingUp)
+      }
+      if begins {
+        Task.detached(priority: .utility) {
+          while let number = self.takeWanted() { _ = self.callers(number) }
+        }
+      }
+      return known
+    }
+
+    private func takeWanted() -> UInt32? {
+      state.withLock { state in
+        state.isLookingUp = !state.wanted.isEmpty
+        return state.wanted.popFirst()
+      }
     }
 
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
@@ -146,5 +171,6 @@ final class CallerTable: Sendable {
   #else
     func number() -> UInt32? { nil }
     func callers(_ number: UInt32) -> [Caller] { [] }
+    func knownCallers(_ number: UInt32) -> [Caller]? { [] }
   #endif
 }

@@ -12,6 +12,8 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public private(set) var isAsynchronous = false
   /// The type of the newest owner; `nil` if a token keeps the observer.
   public private(set) var ownerType: (any AnyObject.Type)?
+  /// The calls that had not returned when the times were read, oldest first.
+  public internal(set) var callsInProgress: [CallInProgress] = []
   /// The number of calls that have returned.
   public private(set) var callCount = 0
   /// The total time of the calls.
@@ -35,6 +37,12 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public internal(set) var skippedCount = 0
   /// The number of calls that threw an error.
   public internal(set) var failureCount = 0
+
+  /// Where the row stands: what runs now, what waits for that, what does not run, and tasks.
+  var rank: Int {
+    if callsInProgress.isEmpty { return isAsynchronous ? 3 : 2 }
+    return callsInProgress[0].isWaiting ? 1 : 0
+  }
 
   /// The mean time of a call.
   public var mean: Duration { callCount == 0 ? .zero : total / callCount }
@@ -66,6 +74,10 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public var description: String {
     var parts = ["\(file):\(line)", "\(callCount) calls"]
     if let ownerType { parts.insert("owner \(ownerType)", at: 1) }
+    if let call = callsInProgress.first {
+      parts.append("one in progress for \(call.age.shortened)")
+      if call.waitingCount > 0 { parts.append("\(call.waitingCount) waiting behind it") }
+    }
     parts.append("on \(delivery)")
     parts.append("mean \(mean.shortened), worst \(worst.shortened)")
     parts.append("own \(own.shortened) in all")

@@ -3,18 +3,24 @@ import Campanile
 extension Trace {
   /// The observers that took the most time, one row for each line and delivery.
   ///
-  /// The rows are sorted by ``ObserverTime/own``. So an observer that only posts comes after the
-  /// slow observer that its post calls. Observers that run in tasks come last, because their time
-  /// is mostly spent waiting. All calls since the beginning of the trace count, including those
+  /// Observers with a call in progress come first, the one that has taken longest at the top: an
+  /// observer that hangs. The others are sorted by ``ObserverTime/own``. So an observer that only
+  /// posts comes after the slow observer that its post calls. Observers that run in tasks come last,
+  /// because their time is mostly spent waiting. All calls since the beginning of the trace count, including those
   /// whose events have been overwritten. A call has no time if its source is released before it
   /// returns, because the events end with the source.
   ///
   /// - Parameter count: The greatest number of rows. A negative one is a precondition failure.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
     require(count >= 0, "The \(count) slowest observers of a trace were asked for")
-    let times = storage.current.times.values
-    let sorted = times.sorted { one, other in
-      if one.isAsynchronous != other.isAsynchronous { return other.isAsynchronous }
+    let state = storage.current
+    var times = state.times
+    for call in callsInProgress(in: state) { times[call.place]?.callsInProgress.append(call) }
+    let sorted = times.values.sorted { one, other in
+      if one.rank != other.rank { return one.rank < other.rank }
+      if let call = one.callsInProgress.first, let otherCall = other.callsInProgress.first {
+        return call.age > otherCall.age
+      }
       return (one.own, other.line) > (other.own, one.line)
     }
     return Report(Array(sorted.prefix(count)))
@@ -72,8 +78,7 @@ extension Trace {
 public struct Poster: Sendable, CustomStringConvertible {
   /// The function that posts.
   ///
-  /// It is `nil` if call stacks cannot be read. It is also `nil` for each call stack that the trace
-  /// met after 4,096 different ones.
+  /// It is `nil` for a call stack that is not known; see ``TracedPost/callers``.
   public let caller: Caller?
   /// The number of kept posts that it made.
   public let count: Int
@@ -117,16 +122,17 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   public let value: String?
   /// The subject of the post.
   public let subject: ObjectIdentifier?
-  /// The time of the post, since the first kept event.
-  public let time: Duration
+  /// The time of the post.
+  public let time: ContinuousClock.Instant
   /// The system's number of the posting thread.
   public let thread: UInt64
   /// The functions that posted, the innermost first.
   ///
   /// Of a deep call stack, the innermost are kept, in a release build about twenty. There are none if
-  /// call stacks cannot be read, or are not captured. There are none for a call stack that the trace
-  /// met after 4,096 different ones.
-  public let callers: [Caller]
+  /// call stacks are not captured, cannot be read, or were 4,096 different ones before.
+  public var callers: [Caller] { knownCallers ?? [] }
+  /// The same; `nil` if they are still being looked up.
+  let knownCallers: [Caller]?
   /// The post that caused each kept post.
   ///
   /// All posts share this table. A list of causes for each one would take quadratic memory.

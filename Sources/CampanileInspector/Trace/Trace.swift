@@ -62,6 +62,8 @@ public final class Trace: Sendable {
   }
 
   private let following = Locked(Following())
+  /// What reports calls that take longer than each limit.
+  let watches = Locked<[Duration: StuckWatch]>([:])
 
   /// Starts to follow sources.
   ///
@@ -69,7 +71,7 @@ public final class Trace: Sendable {
   ///   - sources: Message centers, broadcasters, current values, notification sources of
   ///     Foundation's centers, and changes of key paths.
   ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
-  ///     takes about 180 bytes, and a post its description in addition.
+  ///     takes about 200 bytes, and a post its description in addition.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting
   ///     thread. Of each description, the first 1,000 Unicode scalars are kept.
   ///   - callers: Whether the call stack of each post is captured. Of different call stacks, the

@@ -1,4 +1,5 @@
 import Campanile
+import Dispatch
 
 /// An event as a trace stores it.
 ///
@@ -8,6 +9,8 @@ struct TraceRecord: Sendable {
   let isAsynchronous: Bool
   /// The number of the observer's place, which the storage gives it.
   var place: Int?
+  /// The number of the place of the observer that posted, if it is known.
+  var parentPlace: Int?
   /// The number of the call stack from which a value was posted.
   var callers: UInt32?
   let source: UInt64
@@ -46,11 +49,22 @@ struct TraceRecord: Sendable {
   /// The observer of the event, unique in the process.
   var observer: ObserverKey? { registration.map { ObserverKey(source: source, registration: $0) } }
 
+  /// The same, also for a call that is no part of a post, as the first call for a state.
+  var call: DeliveryKey? { observer.map { DeliveryKey(post: post ?? 0, observer: $0) } }
+
   /// The delivery of the event: one post to one observer.
   var delivery: DeliveryKey? {
     guard let post, let observer else { return nil }
     return DeliveryKey(post: post, observer: observer)
   }
+}
+
+extension ContinuousClock.Instant {
+  /// When the clock of the events was at 0.
+  private static let eventStart = now - .nanoseconds(DispatchTime.now().uptimeNanoseconds)
+
+  /// - Parameter nanoseconds: The time of an event.
+  init(ofEvent nanoseconds: UInt64) { self = Self.eventStart + .nanoseconds(nanoseconds) }
 }
 
 /// A registration, unique among all sources.
@@ -67,12 +81,6 @@ struct DeliveryKey: Hashable, Sendable {
 
 /// The place where observers were registered, with their delivery.
 struct ObserverPlace: Sendable {
-  /// What tells places apart.
-  struct Key: Hashable {
-    let site: CallSite
-    let delivery: String
-  }
-
   let file: String
   let line: Int
   let delivery: String

@@ -1,3 +1,5 @@
+import Campanile
+
 /// The newest records of a trace, up to a capacity.
 ///
 /// The records are kept in chunks. After a reader has copied the ring, the next record copies the
@@ -36,6 +38,19 @@ struct TraceRing {
     var threads: Set<UInt64> = []
     for chunk in chunks { for record in chunk { threads.insert(record.thread) } }
     return threads
+  }
+
+  /// The newest records, back to the last but `count`th post, in the order in which they were added.
+  func last(posts count: Int) -> [TraceRecord] {
+    var found: [TraceRecord] = []
+    var missing = count
+    for offset in stride(from: self.count - 1, through: 0, by: -1) where missing > 0 {
+      let index = (first + offset) % self.count
+      let record = chunks[index / Self.chunkSize][index % Self.chunkSize]
+      found.append(record)
+      if record.kind == .posted { missing -= 1 }
+    }
+    return found.reversed()
   }
 
   /// The records, the oldest first.

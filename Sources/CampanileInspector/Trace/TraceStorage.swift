@@ -12,12 +12,13 @@ final class TraceStorage: Sendable {
     var overwrittenCount = 0
     /// The places, by number.
     private(set) var places: [ObserverPlace] = []
-    private var placeNumbers: [ObserverPlace.Key: Int] = [:]
+    private var placeNumbers: [CallSite: [String: Int]] = [:]
     /// The times, by the number of the place.
     var times: [Int: ObserverTime] = [:]
     /// When the trace was stopped.
     var stops: [UInt64] = []
     var totals: [TypeKey: TypeTotals] = [:]
+    fileprivate(set) var openCalls = OpenCalls()
     fileprivate(set) var sources: [UInt64: Source] = [:]
     /// The numbers of the sources that are recorded, until they are released.
     fileprivate var followed: [ObjectIdentifier: UInt64] = [:]
@@ -32,15 +33,14 @@ final class TraceStorage: Sendable {
 
     func place(of record: TraceRecord) -> ObserverPlace? { record.place.map { places[$0] } }
 
-    /// The number of the place of the event's observer.
-    mutating func placeNumber(_ event: SourceEvent) -> Int? {
-      guard let site = event.place else { return nil }
-      let delivery = event.delivery ?? ""
-      let key = ObserverPlace.Key(site: site, delivery: delivery)
-      if let number = placeNumbers[key] { return number }
-      placeNumbers[key] = places.count
+    /// The number of a place.
+    mutating func placeNumber(_ site: CallSite?, _ delivery: String?) -> Int? {
+      guard let site else { return nil }
+      let delivery = delivery ?? ""
+      if let number = placeNumbers[site]?[delivery] { return number }
+      placeNumbers[site, default: [:]][delivery] = places.count
       places.append(
-        ObserverPlace(file: event.file ?? "", line: event.line ?? 0, delivery: delivery))
+        ObserverPlace(file: site.fileName, line: site.line, delivery: delivery))
       return places.count - 1
     }
 
@@ -107,17 +107,24 @@ final class TraceStorage: Sendable {
     let isKnown = state.withLock { state in
       // Another observation records it, and knows the thread.
       if !state.follows(record.source, sourceName, follower) { return true }
-      record.place = state.placeNumber(event)
+      record.place = state.placeNumber(event.place, event.delivery)
+      record.parentPlace = state.placeNumber(event.parentPlace, event.parentDelivery)
       state.times(note: record)
       state.total(note: record)
+      state.openCalls.note(record)
       if state.ring.append(record) { state.overwrittenCount += 1 }
       return state.threads[record.thread] != nil
     }
     if !isKnown { name(record.thread) }
   }
 
-  /// Prepares for a stop: the sources end with the trace, and not one by one before it.
-  func prepareStop() { state.withLock { $0.followed = [:] } }
+  /// Prepares for a stop: sources end with the trace, and ends of calls are not recorded any more.
+  func prepareStop() {
+    state.withLock { state in
+      state.followed = [:]
+      state.openCalls = OpenCalls()
+    }
+  }
 
   /// Notes that the sources are not followed any more.
   func noteStop() {
@@ -131,6 +138,7 @@ final class TraceStorage: Sendable {
     state.withLock { state in
       guard let number = state.followed.removeValue(forKey: follower) else { return }
       state.sources[number]?.end = now
+      state.openCalls.forget(number)
     }
   }
 

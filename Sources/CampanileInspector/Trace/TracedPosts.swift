@@ -4,11 +4,26 @@ import Campanile
 struct TracedPosts {
   private var posts: [UInt64: TracedPost] = [:]
 
-  /// - Parameter isWanted: Which posts are collected, so that callers are looked up for no others.
+  /// Collects the kept posts that are wanted, so that callers are looked up for no others.
   init(_ storage: TraceStorage, where isWanted: (TraceRecord) -> Bool) {
     let state = storage.current
-    let records = state.records
-    let start = records.first?.time ?? 0
+    self.init(state.records, state, where: isWanted) { storage.callers?.callers($0) }
+  }
+
+  /// Collects the last posts, at a cost that does not depend on how many are kept.
+  ///
+  /// Callers that have not been looked up yet are left out, and then looked up elsewhere.
+  init(last count: Int, _ storage: TraceStorage) {
+    let state = storage.current
+    self.init(state.ring.last(posts: count), state, where: { _ in true }) {
+      storage.callers?.knownCallers($0)
+    }
+  }
+
+  private init(
+    _ records: [TraceRecord], _ state: TraceStorage.State, where isWanted: (TraceRecord) -> Bool,
+    callers: (UInt32) -> [Caller]?
+  ) {
     var parents: [UInt64: UInt64] = [:]
     for record in records where record.kind == .posted {
       if let number = record.post { parents[number] = record.parent }
@@ -22,9 +37,8 @@ struct TracedPosts {
           number: number, source: state.sources[record.source]?.name ?? "",
           valueType: record.valueType,
           name: record.name, value: record.value, subject: record.subject,
-          time: .nanoseconds(Int64(clamping: record.time - start)), thread: record.thread,
-          callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [],
-          parents: parents)
+          time: .init(ofEvent: record.time), thread: record.thread,
+          knownCallers: record.callers.map(callers) ?? [], parents: parents)
       case .called:
         guard let delivery = record.delivery, let place = state.place(of: record)
         else { continue }

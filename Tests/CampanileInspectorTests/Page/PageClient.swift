@@ -132,9 +132,9 @@
     private var unread: [String: Data] = [:]
 
     /// Opens the stream; `nil` if it is refused.
-    init?(_ page: InspectorPage) async throws {
+    init?(_ page: InspectorPage, _ query: String = "") async throws {
       client = try await PageClient(page)
-      try await client.send(page.request("events"))
+      try await client.send(page.request("events\(query)"))
       while !text.contains("\r\n\r\n") {
         guard let bytes = try await client.read() else { return nil }
         text += String(decoding: bytes, as: UTF8.self)
@@ -166,12 +166,12 @@
     /// Reads until the rows of a part are as they should be.
     ///
     /// The parts come in any order.
-    func rows<Row: Codable>(
+    func rows<Row: Decodable>(
       _ name: String, of type: Row.Type, until isRight: ([Row]) -> Bool
     ) async throws -> [Row] {
       try await answer {
         if let json = unread.removeValue(forKey: name) {
-          let rows = try JSONDecoder().decode(PageTable<Row>.self, from: json).rows
+          let rows = try JSONDecoder().decode(ShownTable<Row>.self, from: json).rows
           if isRight(rows) { return rows }
         }
         let event = try #require(try await next(), "The stream ended before \(name) were right")
@@ -182,6 +182,28 @@
 
     /// Reads the rest of the stream.
     func expectEnd() async throws { try await answer { try await next() == nil ? () : nil } }
+  }
+
+  /// What the page's script reads of a table.
+  struct ShownTable<Row: Decodable>: Decodable {
+    let rows: [Row]
+    let leftOut: Int
+  }
+
+  struct TypeRow: Decodable {
+    let source, type: String
+    let sourceNumber: UInt64
+    let posts, calls, dropped, skipped, failed: Int
+  }
+
+  struct ObserverRow: Decodable {
+    let place, owner, delivery: String
+    let calls: Int
+  }
+
+  struct StuckRow: Decodable {
+    let place, thread: String
+    let age, behind: Int
   }
 
   private func sockaddr(_ port: UInt16) throws -> some SocketAddress {

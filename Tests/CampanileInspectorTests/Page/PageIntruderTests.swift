@@ -42,6 +42,9 @@
       Intrusion("something else below the secret", .notFound) {
         "GET /\($0)/passwd HTTP/1.1\r\nHost: \($1)\r\n\r\n"
       },
+      Intrusion("a search of something else", .notFound) {
+        "GET /\($0)/passwd?search=a HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
       Intrusion("a way up", .notFound) { "GET /\($0)/../../ HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
       Intrusion("a name bound to this address", .forbidden) { secret, host in
         let port = host.split(separator: ":")[1]

@@ -18,7 +18,7 @@
     let center = MessageCenter(label: "tower")
     /// Pages that tell news at once.
     let quick = PageLimits(
-      patience: patience, interval: .milliseconds(5), quietIntervals: 3)
+      patience: patience, interval: .milliseconds(5), rest: 0, quietIntervals: 3)
 
     @Test("The document allows its own style and script, and nothing else")
     func document() async throws {
@@ -151,12 +151,12 @@
       let tokens = sources.map { $0.observe { _ in } }
       for source in sources { source.send(1) }
       let sections = Dictionary(
-        uniqueKeysWithValues: PageRows.tables(trace).map { ($0.name, $0.json) })
+        uniqueKeysWithValues: PageRows(trace).types.map { ($0.name, Data($0.json.utf8)) })
       let types = try JSONDecoder().decode(
-        PageTable<TypeRow>.self, from: #require(sections["types"]))
+        ShownTable<TypeRow>.self, from: #require(sections["types"]))
       #expect((types.rows.count, types.leftOut) == (PageRows.rowLimit, 7))
-      let sums = try JSONDecoder().decode(CountSums.self, from: #require(sections["sums"]))
-      #expect((sums.posts, sums.calls) == (sources.count, sources.count))
+      let sums = try JSONDecoder().decode([String: Int].self, from: #require(sections["sums"]))
+      #expect((sums["posts"], sums["calls"]) == (sources.count, sources.count))
       withExtendedLifetime(tokens) {}
     }
 
@@ -185,9 +185,10 @@
       try await answer {
         let name = try await stream.next()?.name ?? "end"
         if !name.isEmpty { names.append(name) }
-        return names.count == 5 ? () : nil
+        return names.count == 13 ? () : nil
       }
-      #expect(names.sorted() == ["observers", "posts", "registrations", "sums", "types"])
+      let tables = ["graph", "observers", "posts", "registrations", "stuck", "types"]
+      #expect(names.sorted() == (tables + tables.map { "rest-\($0)" } + ["sums"]).sorted())
       for _ in 0..<3 { #expect(try await stream.next()?.name.isEmpty == true) }
       let token = center.observe(Asked.self) { _ in }
       let next = try await answer {
@@ -280,6 +281,50 @@
       try await traces.expectGone(within: patience)
     }
 
+    @Test("A search finds rows beyond the top of a table")
+    func search() async throws {
+      let tokens =
+        (0..<PageRows.rowLimit + 7).map { center.observe(Told.self, line: UInt($0)) { _ in } }
+        + (1...2).flatMap { _ in
+          (0..<PageRows.rowLimit).map { center.observe(Asked.self, line: UInt($0)) { _ in } }
+        }
+      let page = try await Inspector(of: center).serve(quick)
+      for (search, isFound) in [("", false), ("Told%20%C3%A9", false), ("Told%20.swift:3", true)] {
+        let query = search.isEmpty ? "" : "?search=\(search)"
+        let stream = try #require(try await PageEvents(page, query))
+        let rows = try await stream.rows("registrations", of: RegistrationRow.self) { _ in true }
+        #expect(rows.contains { $0.type == "Told" && $0.place.hasSuffix(":3") } == isFound)
+        #expect(rows.isEmpty == search.contains("C3"))
+      }
+      withExtendedLifetime(tokens) {}
+      await page.stop()
+    }
+
+    @Test("A line whose count has only grown comes first, until it falls")
+    func leaks() {
+      let trace = Trace(of: center, callers: false)
+      let growth = RegistrationGrowth()
+      let many = (1...20).map { _ in center.observe(Told.self, line: 1) { _ in } }
+      var few: [ObservationToken] = []
+      func first() -> [Bool] {
+        let rows = growth.marked(RegistrationRow.rows(trace))
+        return [
+          rows[0].place.hasSuffix(":2"), rows[0].grows,
+          rows.contains { $0.place.hasSuffix(":1") && $0.grows },
+        ]
+      }
+      for look in 1...5 {
+        few.append(center.observe(Told.self, line: 2) { _ in })
+        let isSuspect = look > 3
+        #expect(first() == [isSuspect, isSuspect, false])
+      }
+      // It stays one while nothing changes.
+      #expect(first() == [true, true, false])
+      few.removeLast()
+      #expect(first() == [false, false, false])
+      withExtendedLifetime((many, few)) {}
+    }
+
     @Test("A registration that two sources have is counted once")
     func sameRegistrations() {
       let token = center.observe(Told.self) { _ in }
@@ -299,6 +344,32 @@
       withExtendedLifetime(tokens) {}
     }
 
+    @Test("The last posts are the newest ones, with their calls and causes")
+    func lastPosts() throws {
+      let trace = Trace(of: center, last: 1_000, callers: false)
+      let token = center.observe(Asked.self) { [center] _ in center.post(Told()) }
+      for _ in 1...200 { center.post(Asked()) }
+      let section = try #require(PageRows(trace).posts.first)
+      let posts = try JSONDecoder().decode(ShownTable<PostRow>.self, from: Data(section.json.utf8))
+        .rows
+      #expect(posts.map(\.number) == trace.posts.suffix(PageRows.rowLimit).map(\.number))
+      #expect(posts.last?.parent == posts[posts.count - 2].number)
+      #expect(posts.filter { $0.type == "Asked" }.allSatisfy { $0.calls.first?.took != nil })
+      withExtendedLifetime(token) {}
+    }
+
+    @Test("A post is shown before its callers have been looked up, and with them later")
+    func lookedUpLater() async throws {
+      let trace = Trace(of: center)
+      center.post(Told())
+      func place() -> String? {
+        TracedPosts(last: 1, trace.storage).all.map { PostRow($0) }[0].place
+      }
+      #expect(place() == "…")
+      let found = try await answer { place() == "…" ? nil : .some(place()) }
+      #expect(found?.contains("PageTests.swift") == true)
+    }
+
     @Test("Of a post with many calls, the number of those that are not shown is")
     func manyCalls() {
       let trace = Trace(of: center, callers: false)
@@ -314,16 +385,15 @@
     func pause() async throws {
       let time = Locked(ContinuousClock.now)
       let count = Locked(0)
-      let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
+      let feed = PageFeed("count", interval: .seconds(1), rest: 9, now: { time.withLock { $0 } }) {
         let made = count.withLock { count in
           count += 1
           return count
         }
-        return [PageSection(name: "count", json: Data("\(made)".utf8))]
+        return [PageSection(name: "count", json: "\(made)")]
       }
       func next() async throws -> String {
-        let section = try await answer { await feed.sections().first }
-        return String(decoding: section.json, as: UTF8.self)
+        try await answer { await feed.sections().first?.json }
       }
       #expect(try await next() == "1")
       time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
@@ -332,7 +402,7 @@
       time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
       #expect(try await next() == "3")
       // Whoever always asks late is shown something, too.
-      var shown: Set<Data> = []
+      var shown: Set<String> = []
       try await answer {
         time.withLock { $0 = $0.advanced(by: .seconds(10)) }
         if let section = await feed.sections().first { shown.insert(section.json) }
@@ -340,15 +410,18 @@
       }
     }
 
-    @Test("After a long computation, the feed rests longer", arguments: [(1, 9), (3, 10)])
+    @Test(
+      "After a long computation, the feed rests longer, and says how long",
+      arguments: [(1, 9), (3, 10)])
     func rest(took: Int, rested: Int) async throws {
       let start = ContinuousClock.now
       let time = Locked(start)
-      let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
+      let feed = PageFeed("empty", interval: .seconds(1), rest: 9, now: { time.withLock { $0 } }) {
         time.withLock { $0 = $0.advanced(by: .seconds(took)) }
-        return [PageSection(name: "empty", json: Data())]
+        return [PageSection(name: "empty", json: "")]
       }
-      _ = try await answer { await feed.sections().first }
+      let told = try await answer { await feed.sections().last }
+      #expect(told.name == "rest-empty" && told.json == "\(rested)")
       #expect(await feed.next == start.advanced(by: .seconds(took + rested)))
     }
 

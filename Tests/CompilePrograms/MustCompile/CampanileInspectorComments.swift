@@ -12,6 +12,20 @@ nonisolated func trace(_ center: MessageCenter) throws {
   try trace.write(to: "trace.json")
 }
 
+nonisolated struct Log: Sendable {
+  func warning(_ text: String) {}
+}
+
+nonisolated final class Watchman: Sendable {
+  let token: ObservationToken
+
+  init(_ trace: Trace, _ center: MessageCenter, _ log: Log) {
+    token = trace.stuck(longerThan: .seconds(2)).observe { call in log.warning("\(call)") }
+    print(trace.graph())  // in the DOT language: dot -Tsvg
+    print(Registrations(of: center).byLine)
+  }
+}
+
 #if Page
   nonisolated func serve(_ center: MessageCenter) async throws {
     let inspector = Inspector(of: center)

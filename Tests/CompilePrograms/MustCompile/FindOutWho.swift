@@ -20,9 +20,18 @@ nonisolated func findPosters(_ center: MessageCenter) {
 }
 
 nonisolated func findLeaks(_ center: MessageCenter, _ player: Player) {
-  print(center.registrationsByLine)
+  print(Registrations(of: center).byLine)
 
   for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
+}
+
+nonisolated final class Watchman: Sendable {
+  let token: ObservationToken
+
+  init(_ trace: Trace) {
+    self.token = trace.stuck(longerThan: .seconds(2)).observe { call in print("hangs:", call) }
+    print(trace.graph())
+  }
 }
 
 nonisolated func findSlow(_ center: MessageCenter) async throws {
@@ -32,5 +41,5 @@ nonisolated func findSlow(_ center: MessageCenter) async throws {
 
   try trace.write(to: "trace.json")
 
-  print(center.waiting)
+  print(Registrations(of: center).waiting)
 }

@@ -31,16 +31,24 @@ public struct WaitingDeliveries: Sendable, CustomStringConvertible {
   }
 }
 
-extension Traceable {
-  /// The live observations, grouped by the line that registered them.
+/// The live observations of a source, grouped.
+///
+/// ```swift
+/// print(Registrations(of: center).byLine)
+/// ```
+public struct Registrations: Sendable {
+  /// The observations, oldest first.
+  public let all: [RegistrationDescription]
+
+  /// Reads the observations that a source has now.
+  public init(of source: any Traceable) { all = source.registrations }
+
+  /// The observations, grouped by the line that registered them.
   ///
-  /// Lines with the most observations come first.
-  ///
-  /// A line with thousands of observations creates them and never ends them.
-  public var registrationsByLine: Report<RegistrationPlace> {
-    let groups = Dictionary(grouping: registrations) { Line(file: $0.file, number: $0.line) }
-    let places = groups.map {
-      RegistrationPlace(file: $0.file, line: $0.number, registrations: $1)
+  /// Lines with the most come first. A line with thousands creates them and never ends them.
+  public var byLine: Report<RegistrationPlace> {
+    let places = Dictionary(grouping: all) { "\($0.file):\($0.line)" }.values.map {
+      RegistrationPlace(file: $0[0].file, line: $0[0].line, registrations: $0)
     }
     return Report(
       places.sorted { one, other in
@@ -52,14 +60,13 @@ extension Traceable {
 
   /// The places where deliveries wait for observers of this source, the longest queue first.
   public var waiting: Report<WaitingDeliveries> {
-    let registrations = registrations
-    var found = registrations.filter { $0.waitingCount > 0 }.map { one in
+    var found = all.filter { $0.waitingCount > 0 }.map { one in
       WaitingDeliveries(
         delivery: one.delivery, count: one.waitingCount, registrations: [one])
     }
     // Two targets may share one mailbox, as two values of `DispatchQueue.main` do.
     var sharing: [ObjectIdentifier: (mailbox: Mailbox, ones: [RegistrationDescription])] = [:]
-    for one in registrations {
+    for one in all {
       guard let mailbox = one.sharedTarget?.mailbox else { continue }
       sharing[ObjectIdentifier(mailbox), default: (mailbox, [])].ones.append(one)
     }
@@ -70,9 +77,4 @@ extension Traceable {
     }
     return Report(found.sorted { $0.count > $1.count })
   }
-}
-
-private struct Line: Hashable {
-  let file: String
-  let number: Int
 }
