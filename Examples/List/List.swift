@@ -59,7 +59,7 @@ struct List {
   static func main() {
     let playlist = Playlist()
     let list = ListView()
-    let token = playlist.observe(\.tracks, .initial) { playlist, change in
+    let token = playlist.observe(\.tracks, options: .initial) { playlist, change in
       list.apply(change)
       print("\(change.kind)")
       print("  " + list.rows.map { "\($0.text) (row \($0.number))" }.joined(separator: ", "))

@@ -41,7 +41,7 @@ final class Outward: Sendable {
       find: { _ in nil })
     relay.carry(TrackChanged.self, in: player.center, .outward)
     relay.carry(StateChanged.self, in: player.center, .outward)
-    player.changes(of: \.track, .initial).observe(owner: self) {
+    player.changes(of: \.track, options: .initial).observe(owner: self) {
       [center = player.center] _, change in
       guard let track = change.new ?? nil else { return }
       center.post(TrackChanged(title: track.title, duration: track.duration))

@@ -24,7 +24,7 @@ import Foundation
       screen.state = change.new
     }
     // The track was set before the screen was created. `.initial` delivers it.
-    player.changes(of: \.track?.duration, .initial).observe(owner: self, on: .main) {
+    player.changes(of: \.track?.duration, options: .initial).observe(owner: self, on: .main) {
       screen, change in
       screen.tally.note()
       screen.duration = change.new ?? 0

@@ -1,12 +1,13 @@
 /// One change of an observed value, as its observers receive it.
 ///
-/// The values do not change any more, wherever and whenever the observer runs. If changes nest or
-/// overlap, ``new`` may be a newer value than the change has set.
+/// The values do not change any more, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
   // The first fields: their places do not depend on the type of the value, which code that checks
   // them need not look up.
   @usableFromInline let step: ChangeStep
   @usableFromInline let hasOld: Bool
+  // The kind, as a type that does not depend on the type of the value.
+  @usableFromInline let deed: CollectionEdit.Deed?
 
   /// Whether this is the initial call, a prior call, or a change.
   public var phase: Phase {
@@ -44,9 +45,6 @@ public struct KVOChange<Value> {
   ///
   /// It isn't an optional, because the type of an optional would be looked up at run time.
   @usableFromInline let known: Value
-  // The kind, as a type that does not depend on the type of the value. Generic types would be looked
-  // up at each change.
-  @usableFromInline let deed: CollectionEdit.Deed?
 
   /// Inlined into its caller, where the type has been looked up already.
   @inline(__always)
@@ -134,29 +132,14 @@ extension KVOChange {
   }
 
   /// The same change, for an observer that has missed earlier changes.
-  var asSetting: Self { renewed(new) }
-
-  /// The same change for an observer that does not know its old value.
-  var asUnknown: Self {
-    KVOChange(step, nil, new: new, path: path, changed: changed)
-  }
-
-  /// The same change, with the value of a box as the old value.
-  func following(_ box: AnyObject) -> Self {
-    // The box has the value type of the list of observers.
-    guard let box = box as? OldValue<Value> else { return self }
-    return replacingOld(with: box.value)
+  var asSetting: Self {
+    KVOChange(
+      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 
   /// The same change with another old value.
   func replacingOld(with old: Value) -> Self {
     KVOChange(step, deed, old: old, new: new, hasOld: true, path: path, changed: changed)
-  }
-
-  /// The same change with another new value.
-  func renewed(_ new: Value) -> Self {
-    KVOChange(
-      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 }
 
@@ -174,10 +157,8 @@ extension KVOChange {
   /// What was done to a value.
   ///
   /// An observer can keep a copy of a collection. It applies each edit to the copy, and replaces
-  /// the copy by ``KVOChange/new`` at each setting. If another change overtakes an edit, by an
-  /// earlier observer or on another thread, the edit is reported as a setting. So are several edits
-  /// of one transaction. The indexes of a prior call are those of the change that is about to be
-  /// made.
+  /// the copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting. The
+  /// indexes of a prior call are those of the change that is about to be made.
   ///
   /// An observer that was paused, or too slow for a bounded buffer, has missed changes. It begins
   /// again with ``KVOChange/new``.

@@ -9,25 +9,17 @@
 public enum KVOTransaction {
   /// Runs `body`, and calls each observer once for everything that `body` has changed.
   ///
-  /// The change has the first old and the final new value. It names all properties of the observed
-  /// object that changed. In a class with a ``KVORegistrar``, those are the properties that changed
-  /// since an object was first observed. Observers are called when the outermost transaction ends,
-  /// on this thread, in the order of the first changes. In a class that sets through its registrar,
-  /// what an observer changes so is delivered after the change that called the observer. If `body`
-  /// throws, observers are called too: what it changed before stays changed. An observer that asked
-  /// for `.prior` is called before its first change.
-  ///
-  /// A transaction covers the changes of all objects that this thread makes meanwhile. Changes of
-  /// other threads are reported as they are made. Transactions of other threads are reported when
-  /// they end, with the value at that time. A transaction inside another change, as in the closure
-  /// of a change in place, is reported with that change. `withObservationTracking` is not part of a
-  /// transaction.
+  /// The change has the value before the transaction and the value at its end, and names the
+  /// properties on the path that changed. Observers are called when the outermost transaction ends,
+  /// also if `body` throws. A transaction covers the changes that this thread makes of objects that
+  /// stay in one isolation. Objects that any thread may change report theirs at once: change several
+  /// values together with ``KVORegistrar/update(_:_:in:_:)``.
   ///
   /// - Returns: What `body` returns.
   public static func perform<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    if Scope.isAnyOpen, Scope.current?.transaction?.isOpen == true { return try body() }
+    if Scope.isAnyOpen, Scope.current?.transaction != nil { return try body() }
     let transaction = Transaction()
     let result = Scope.with(transaction) {
       () -> Swift.Result<Result, Failure> in

@@ -6,9 +6,8 @@ extension Observable where Self: AnyObject {
   /// made.
   ///
   /// - Parameters:
-  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
-  ///     computed properties. If it reads no property that can be observed, one line on standard
-  ///     error says so, and the observation ends.
+  ///   - keyPath: The observed value. If it reads no property that can be observed, one line on
+  ///     standard error says so, and the observation ends.
   ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer runs.
   ///   - file: The caller's file, for descriptions and failures.
@@ -19,7 +18,7 @@ extension Observable where Self: AnyObject {
   ///   not the object. Keep it in a property. Any thread may release it, and then what the observer
   ///   captured is released on that thread.
   public func observe<Value>(
-    _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
+    _ keyPath: KeyPath<Self, Value>, options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
@@ -31,8 +30,7 @@ extension Observable where Self: AnyObject {
   /// these properties is changed.
   ///
   /// - Parameters:
-  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
-  ///     is called again after each change of one of them.
+  ///   - value: Reads the value. It is called again after each change of a property that it reads.
   ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer and the closure run.
   ///   - file: The caller's file, for descriptions and failures.
@@ -40,7 +38,7 @@ extension Observable where Self: AnyObject {
   ///   - observer: Called with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value>(
-    of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
+    of value: @escaping (Self) -> Value, options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
@@ -59,7 +57,7 @@ extension Observable where Self: AnyObject {
   ///   - line: The caller's line.
   @MainActor
   public func changes<Value: Sendable>(
-    of keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
+    of keyPath: KeyPath<Self, Value>, options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
     KeyPathChanges(self, KVORequest(keyPath, options, isOnMain: true, file, line)) {
@@ -77,9 +75,8 @@ extension SharedObservable {
   /// ``changes(of:_:file:line:)``.
   ///
   /// - Parameters:
-  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
-  ///     computed properties. If it reads no property that can be observed, one line on standard
-  ///     error says so, and the observation ends.
+  ///   - keyPath: The observed value. If it reads no property that can be observed, one line on
+  ///     standard error says so, and the observation ends.
   ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -88,11 +85,12 @@ extension SharedObservable {
   /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
   ///   not the object.
   public func observe<Value: Sendable>(
-    _ keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = .init(),
+    _ keyPath: any KeyPath<Self, Value> & Sendable,
+    options: KVOChange<Value>.SharedOptions = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    let request = KVORequest(keyPath, options, isForAnyThread: true, file, line)
+    let request = KVORequest(keyPath, options.options, isForAnyThread: true, file, line)
     return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
@@ -100,20 +98,20 @@ extension SharedObservable {
   /// thread that changes one of these properties.
   ///
   /// - Parameters:
-  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
-  ///     is called again after each change of one of them.
+  ///   - value: Reads the value. It is called again after each change of a property that it reads.
   ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value: Sendable>(
-    of value: @escaping @Sendable (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
+    of value: @escaping @Sendable (Self) -> Value,
+    options: KVOChange<Value>.SharedOptions = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
     let request = KVORequest(
-      \Self.self, options, isForAnyThread: true, isShared: false, file, line)
+      \Self.self, options.options, isForAnyThread: true, isShared: false, file, line)
     return ObservationToken(request.begin(self, reading: { value }, observer))
   }
 
@@ -126,10 +124,11 @@ extension SharedObservable {
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public func changes<Value: Sendable>(
-    of keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = .init(),
+    of keyPath: any KeyPath<Self, Value> & Sendable,
+    options: KVOChange<Value>.SharedOptions = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(self, KVORequest(keyPath, options, isForAnyThread: true, file, line)) {
+    KeyPathChanges(self, KVORequest(keyPath, options.options, isForAnyThread: true, file, line)) {
       $0[keyPath: keyPath]
     }
   }
@@ -144,13 +143,13 @@ extension KVORequest {
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
   ) -> Registration {
-    let (registration, isObserved) = observe(object, reading: makeRead) { seat, root in
+    let (registration, isObserved) = observe(object, reading: makeRead) { gate, root in
       { change in
         guard let object = root.object else { throw SourceRegistry.endOfObservation }
-        if seat.isOpen(for: change) {
+        if gate.isOpen(for: change) {
           try observer(object, change)
         } else {
-          try seat.call(change) { try observer(object, $0) }
+          try gate.call(change) { try observer(object, $0) }
         }
       }
     }

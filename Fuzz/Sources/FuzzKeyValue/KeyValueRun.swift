@@ -64,8 +64,6 @@ final class KeyValueRun {
   private var followings: [Following] = []
   private var copies: [Copy] = []
   private var depth = 0
-  /// How many prior calls are going on.
-  private var priorDepth = 0
   private var isInTransaction = false
   /// How many calls of observers are going on.
   private var level = 0
@@ -205,8 +203,6 @@ final class KeyValueRun {
   }
 
   /// Whether an observer has changed something in the change that is being made from outside.
-  ///
-  /// The old value of a change inside a change need not be what an observer was told last.
   private var hasNested = false
 
   private func observe() {
@@ -231,7 +227,7 @@ final class KeyValueRun {
     }
     let all = options.reduce(into: [] as KVOChange<Int?>.Options) { $0 = Self.join($0, $1) }
     let canary = Canary(cage)
-    following.token = root.observe(path, all) {
+    following.token = root.observe(path, options: all) {
       [unowned self, unowned following] track, change in
       canary.check()
       hear(following, track, change)
@@ -255,9 +251,7 @@ final class KeyValueRun {
     defer { level -= 1 }
     switch change.phase {
     case .prior:
-      priorDepth += 1
       nest()
-      priorDepth -= 1
       return
     case .initial:
       require(change.new == following.value, "The initial value is \(change.new as Any)")
@@ -265,10 +259,10 @@ final class KeyValueRun {
     case .changed:
       break
     }
-    if following.isOld && !hasNested {
+    if following.isOld {
       require(change.old == .some(following.value), "The old value is \(change.old as Any)")
     }
-    if following.isDistinct && !hasNested {
+    if following.isDistinct {
       require(
         change.new != following.value,
         "\(following.path): a change from \(change.old as Any) to \(change.new as Any) was told")
@@ -286,9 +280,7 @@ final class KeyValueRun {
     depth += 1
     switch choices.pick(9) {
     case 0: end()
-    // Who begins to observe in the middle of a change hears of the next one: there is no model of
-    // it.
-    case 1: if priorDepth == 0 { observe() }
+    case 1: observe()
     case 2:
       hasNested = true
       replace()
@@ -298,7 +290,7 @@ final class KeyValueRun {
     case 4, 5:
       hasNested = true
       edit()
-    case 6: if priorDepth == 0 { copy() }
+    case 6: copy()
     default:
       hasNested = true
       set()
@@ -398,7 +390,7 @@ extension KeyValueRun {
     }
     say("copy #\(copies.count - 1) path \(place) \(options) of \(copy.elements)")
     let canary = Canary(cage)
-    copy.token = root.observe(copy.path, options) {
+    copy.token = root.observe(copy.path, options: options) {
       [unowned self, unowned copy] track, change in
       canary.check()
       require(!copy.hasEnded, "An observer was told a change after its end")
@@ -407,9 +399,7 @@ extension KeyValueRun {
       // Its token is not there yet, to end it.
       if change.phase == .initial { return }
       level += 1
-      if change.phase == .prior { priorDepth += 1 }
       nest()
-      if change.phase == .prior { priorDepth -= 1 }
       level -= 1
     }
   }

@@ -286,17 +286,6 @@ extension ObserverRegistry {
     exit(section)
   }
 
-  /// The identifier of the first entry of `list` from `id` on, which may be a tombstone.
-  func first(from id: UInt64, in list: ObserverList) -> UInt64? {
-    let section = enter()
-    var cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    settle(section)
-    cursor.skip(below: id)
-    let first = cursor.isAtEnd ? nil : cursor.nextID
-    exit(section)
-    return first
-  }
-
   /// Posts along a route that was found within `section`, and leaves.
   @inline(__always)
   func deliver<Value>(

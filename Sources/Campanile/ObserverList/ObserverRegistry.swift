@@ -22,8 +22,6 @@ final class ObserverRegistry: @unchecked Sendable {
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
   private let upstream: [ObserverRegistry]
-  /// The clock that sets this one, if the identifiers must ascend across several sources.
-  private let commonClock: CommonClock?
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -61,19 +59,23 @@ final class ObserverRegistry: @unchecked Sendable {
   /// - Parameters:
   ///   - upstream: The sources that this one is derived from, which report its failures too.
   ///   - onError: The first observer of the source's failures.
-  ///   - commonClock: The clock shared by all sources whose identifiers are compared.
   @inline(never)
   init(
     upstream: [ObserverRegistry] = [], onError: (@Sendable (ObserverFailure) -> Void)? = nil,
-    commonClock: CommonClock? = nil, probe: (@Sendable (Checkpoint) -> Void)? = nil
+    probe: (@Sendable (Checkpoint) -> Void)? = nil
   ) {
     self.upstream = upstream
-    self.commonClock = commonClock
     self.probe = probe
     if let onError { reports.observeFailures(onError) }
   }
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
+  /// The identifier of the newest registration, or a later time.
+  var newestID: UInt64 {
+    // No pair: an upper bound of what the asking thread can know of.
+    clock.load(ordering: .acquiring)
+  }
 
   /// The identifier of a registration of this source; 0 for a registration of another source.
   func ownID(of registration: Registration) -> UInt64 {
@@ -140,10 +142,10 @@ final class ObserverRegistry: @unchecked Sendable {
   /// The next time of the clock: the identifier of a registration that is being made, or the time
   /// of a new structure.
   ///
-  /// Asked under the lock, and shown there: so a common clock too has the times of one source ascend.
+  /// Asked under the lock, and shown there.
   private var nextTime: UInt64 {
     // No pair: the lock orders all stores of the clock.
-    commonClock?.next() ?? clock.load(ordering: .relaxed) + 1
+    clock.load(ordering: .relaxed) + 1
   }
 
   /// Lets the clock show `time`.

@@ -7,18 +7,6 @@ package struct SourceRegistry: Sendable {
 
   package init() { registry = ObserverRegistry() }
 
-  /// Creates a registry whose identifiers ascend together with those of all others made in this way.
-  package static var inCommonOrder: Self {
-    Self(registry: ObserverRegistry(commonClock: commonClock))
-  }
-
-  private static let commonClock = CommonClock()
-
-  private init(registry: ObserverRegistry) { self.registry = registry }
-
-  /// The newest identifier of all registries in common order.
-  package static var newestID: UInt64 { commonClock.now }
-
   /// Makes a list of observers of `Value`, even while other lists of the registry are in use.
   ///
   /// - Parameter name: The type that failures name, if it is another one.
@@ -63,8 +51,8 @@ package struct SourceList<Value>: Sendable {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 
-  /// The identifier of the first observer from `id` on; `nil` if there is none.
-  package func first(from id: UInt64) -> UInt64? { registry.first(from: id, in: list) }
+  /// The identifier of the newest observer, or a later one.
+  package var newestID: UInt64 { registry.newestID }
 
   /// Calls the current observers whose identifiers are in `range`.
   package func post(_ value: Value, in range: ClosedRange<UInt64>) {

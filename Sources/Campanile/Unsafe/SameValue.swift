@@ -17,3 +17,13 @@ package func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type)
   // SAFETY: the caller has made sure of the class.
   unsafe unsafeDowncast(object, to: type)
 }
+
+/// Whether two arrays are copies of each other of which neither has been changed.
+///
+/// The elements are not looked at.
+package func areIdentical<Element>(_ one: [Element], _ other: [Element]) -> Bool {
+  // SAFETY: the addresses are only compared.
+  unsafe one.count == other.count
+    && one.withUnsafeBufferPointer { $0.baseAddress }
+      == other.withUnsafeBufferPointer { $0.baseAddress }
+}

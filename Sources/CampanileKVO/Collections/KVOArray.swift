@@ -1,5 +1,4 @@
-import Campanile
-public import Observation
+internal import Campanile
 
 /// An array property, changed through this proxy so that observers learn which elements were
 /// inserted, removed or replaced.
@@ -23,10 +22,9 @@ public import Observation
 /// ``elements`` once, and not element by element through the proxy.
 ///
 /// The key path may lead through other objects, and to a property that forwards to another object's
-/// property. In these cases, and for observers along other key paths, the arrays before and after
-/// are compared with those of the edit. If the elements are not `Equatable`, the change is then
-/// reported as a setting. Edits of an array in a struct are settings too: the property that changes
-/// is the struct.
+/// property. The change is reported as a setting if an observed value was not the array before the
+/// edit, or is not the array after it, for instance because the setter stores another one. Arrays
+/// whose elements are not `Equatable` are then compared as a whole: only copies are the same.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>
@@ -42,8 +40,14 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Changes the elements.
   ///
   /// `body` returns what it has done to them, or `nil`.
-  private func change(_ body: (inout [Element]) throws -> CollectionEdit.Deed?) rethrows {
-    try CollectionEdit.perform(of: object, keyPath, body)
+  func change(_ body: (inout [Element]) throws -> CollectionEdit.Deed?) rethrows {
+    try CollectionEdit.perform(of: object, keyPath, areSame: Self.areSame, body)
+  }
+
+  private static func areSame(_ one: [Element], _ other: [Element]) -> Bool {
+    if areIdentical(one, other) { return true }
+    guard let one = one as? any Equatable else { return false }
+    return one.isEqual(to: other)
   }
 
   // MARK: Inserting
@@ -235,65 +239,6 @@ extension KVOArray where Element: Comparable {
   public func sort() { sort(by: <) }
 }
 
-extension KVOArray: RandomAccessCollection, MutableCollection {
-  /// Iterates over the elements that the array has at the time of the call.
-  public func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
-
-  /// The index of the first element: zero.
-  public var startIndex: Int { 0 }
-  /// The index after the last element: the number of elements.
-  public var endIndex: Int { elements.count }
-
-  /// The element at `index`.
-  ///
-  /// Setting it is a replacement.
-  public subscript(index: Int) -> Element {
-    get { elements[index] }
-    nonmutating set {
-      change { elements in
-        elements[index] = newValue
-        return .replacement(RangeSet(index..<index + 1))
-      }
-    }
-  }
-}
-
-extension Observable where Self: AnyObject {
-  /// A proxy for an array property.
-  ///
-  /// Changes through it report what was inserted, removed or replaced.
-  public func mutableArray<Element>(
-    _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
-  ) -> KVOArray<Self, Element> {
-    KVOArray(self, keyPath)
-  }
-
-  /// A proxy for a set property.
-  ///
-  /// Changes through it report whether members were inserted or removed.
-  public func mutableSet<Element>(
-    _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
-  ) -> KVOSet<Self, Element> {
-    KVOSet(self, keyPath)
-  }
-}
-
-extension SharedObservable {
-  /// A proxy for an array property.
-  ///
-  /// Changes through it report what was inserted, removed or replaced.
-  public func mutableArray<Element>(
-    _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
-  ) -> KVOArray<Self, Element> {
-    KVOArray(self, keyPath)
-  }
-
-  /// A proxy for a set property.
-  ///
-  /// Changes through it report whether members were inserted or removed.
-  public func mutableSet<Element>(
-    _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
-  ) -> KVOSet<Self, Element> {
-    KVOSet(self, keyPath)
-  }
+extension Equatable {
+  fileprivate func isEqual(to other: Any) -> Bool { self == other as? Self }
 }

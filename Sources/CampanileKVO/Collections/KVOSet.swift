@@ -32,7 +32,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   ///
   /// `body` returns what it has done to them, or `nil`.
   private func edit(_ body: (inout Set<Element>) -> CollectionEdit.Deed?) {
-    CollectionEdit.perform(of: object, keyPath, body)
+    CollectionEdit.perform(of: object, keyPath, areSame: { $0 == $1 }, body)
   }
 
   /// Inserts a member.

@@ -25,8 +25,7 @@ extension KVOController where Owner: KVOChangeHandler {
   ///   - object: The observed object.
   ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is
-  ///     not added.
+  ///   - policy: What to do if the controller observes the key path already.
   ///   - isolation: The isolation of the caller, where the method runs.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -34,7 +33,7 @@ extension KVOController where Owner: KVOChangeHandler {
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ options: KVOChange<Value>.Options = .init(),
+    options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
@@ -53,19 +52,18 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
   ///   - object: The observed object.
   ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is
-  ///     not added.
+  ///   - policy: What to do if the controller observes the key path already.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   /// - Returns: The registration, and whether it is new.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    _ options: KVOChange<Value>.Options = .init(), policy: Policy = .ignore,
+    options: KVOChange<Value>.SharedOptions = .init(), policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
     add(
-      object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
+      object, KVORequest(keyPath, options.options, isForAnyThread: true, file, line), policy,
       reading: { { $0[keyPath: keyPath] } }
     ) { owner, object, change in
       try owner.handleChange(of: object, change.map { $0 })

@@ -13,41 +13,61 @@ extension KVOController {
     reading makeRead: () -> (Object) -> Value,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
+    addObserver(object, request, policy, reading: makeRead) { gate, root, kept in
+      Self.observer(gate, reference, root, keeping: kept, onError, request, handler)
+    }
+  }
+
+  /// Makes an observation if the policy allows it, and starts it.
+  ///
+  /// - Parameters:
+  ///   - onEnd: Called once the registration has ended.
+  ///   - make: Makes the observer, given its gate, the object, and the object again if the observer
+  ///     keeps it alive.
+  func addObserver<Object: AnyObject, Value>(
+    _ object: Object, _ request: KVORequest, _ policy: Policy,
+    reading makeRead: () -> (Object) -> Value, onEnd: (@Sendable () -> Void)? = nil,
+    _ make: (ObserverGate, OwnerReference<Object>, AnyObject?) -> (KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    let text = ObservationTable.Entry.Text(
+      objectType: type(of: object), wishes: request.wishes, file: request.file, line: request.line)
+    func result(_ outcome: KVOResult.Outcome, _ registration: Registration) -> KVOResult {
+      KVOResult(outcome, registration, request.path, text, Owner.self)
+    }
     guard let owner else {
       unobserveAll()
-      return KVOResult(.refused, SourceRegistry.endedRegistration)
+      return result(.refused, SourceRegistry.endedRegistration)
     }
     let id = ObjectIdentifier(object)
     // An observation that is appended is added whatever others there are, so they are not looked at.
-    let (same, place) =
-      policy == .append ? ([], place(of: id, request.path)) : entries(of: id, request.path)
+    let (same, additions) = policy == .append ? ([], 0) : entries(of: id, request.path)
     if policy == .ignore, let known = same.first(where: { $0.isLive(of: object) }) {
-      return KVOResult(.alreadyObserved, known.registration)
+      return KVOResult(.alreadyObserved, known.registration, known.path, known.text, Owner.self)
     }
-    var known: Registration?
+    var known: ObservationTable.Entry?
     var isSuspicious = false
     let (registration, isObserved) = request.observe(
       object, reading: makeRead, owner: reference.erased, lifetime: lifetime,
       { registration, root in
-        known = enter(registration, object, root, request, same, place, policy, &isSuspicious)
+        known = enter(
+          registration, object, root, request.path, text, same, additions, policy, &isSuspicious)
         return known == nil
-      }
-    ) { seat, root in
-      let kept = retainsObserved && owner !== object ? object : nil
-      return Self.observer(seat, reference, root, keeping: kept, onError, request, handler)
+      }, onEnd: onEnd
+    ) { gate, root in make(gate, root, retainsObserved && owner !== object ? object : nil) }
+    if let known {
+      return KVOResult(.alreadyObserved, known.registration, known.path, known.text, Owner.self)
     }
-    if let known { return KVOResult(.alreadyObserved, known) }
     if isSuspicious { forgetEnded() }
-    if isObserved { return KVOResult(.added, registration) }
+    if isObserved { return result(.added, registration) }
     request.warnOfNothing(type(of: object))
-    return KVOResult(.nothingObserved, registration)
+    return result(.nothingObserved, registration)
   }
 
   /// The observer that calls the handler with the owner and the object, if both live.
   ///
   /// - Parameter kept: The object, if the observer keeps it alive.
   private static func observer<Object: AnyObject, Value>(
-    _ seat: ObserverSeat, _ owner: OwnerReference<Owner>, _ root: OwnerReference<Object>,
+    _ gate: ObserverGate, _ owner: OwnerReference<Owner>, _ root: OwnerReference<Object>,
     keeping kept: AnyObject?, _ onError: (@Sendable (ObserverFailure) -> Void)?,
     _ request: KVORequest,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
@@ -56,10 +76,10 @@ extension KVOController {
       // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
       else { throw SourceRegistry.endOfObservation }
-      if seat.isOpen(for: change) {
+      if gate.isOpen(for: change) {
         try handler(owner, object, change)
       } else {
-        try seat.call(change) { try handler(owner, object, $0) }
+        try gate.call(change) { try handler(owner, object, $0) }
       }
     }
     guard let onError else { return observer }
@@ -77,39 +97,30 @@ extension KVOController {
   ///
   /// - Parameters:
   ///   - same: The entries of the key path at the time of the look-up.
-  ///   - place: The place for the new entry, valid unless another entry has been added since.
+  ///   - additions: The number of additions at that time.
   ///   - isSuspicious: On return, whether ended entries have to be looked for.
-  /// - Returns: The existing registration, if the policy is to keep it.
+  /// - Returns: The existing entry, if the policy is to keep it.
   private func enter<Object: AnyObject>(
     _ registration: Registration, _ object: Object, _ root: OwnerReference<Object>,
-    _ request: KVORequest, _ same: [ObservationTable.Entry], _ place: ObservationTable.Place,
-    _ policy: Policy, _ isSuspicious: inout Bool
-  ) -> Registration? {
-    var (same, place) = (same, place)
+    _ path: KVOPath, _ text: ObservationTable.Entry.Text, _ same: [ObservationTable.Entry],
+    _ additions: Int, _ policy: Policy, _ isSuspicious: inout Bool
+  ) -> ObservationTable.Entry? {
+    var (same, additions) = (same, additions)
     let id = ObjectIdentifier(object)
-    let text = ObservationTable.Entry.Text(
-      objectType: type(of: object), wishes: request.wishes, file: request.file, line: request.line)
+    let entry = ObservationTable.Entry(object: root.erased, id, path, registration, text)
     while true {
-      let entry = ObservationTable.Entry(
-        object: root.erased, id, request.path, registration, text, at: place)
       var isAdded = false
-      observations.withLock { [same] observations in
-        isAdded = observations.add(entry, isForced: policy == .append)
-        if isAdded && policy != .append && !same.isEmpty { observations.remove(same) }
+      observations.withLock { [same, additions] observations in
+        isAdded = observations.add(entry, after: policy == .append ? nil : additions)
+        if isAdded && !same.isEmpty { observations.remove(same) }
         isSuspicious = observations.isSuspicious
       }
       if isAdded {
-        if policy != .append { end(same) }
+        end(same)
         return nil
       }
-      if policy == .append {
-        place = self.place(of: id, request.path)
-        continue
-      }
-      (same, place) = entries(of: id, request.path)
-      if policy == .ignore, let live = same.first(where: { $0.isLive(of: object) }) {
-        return live.registration
-      }
+      (same, additions) = entries(of: id, path)
+      if policy == .ignore, let live = same.first(where: { $0.isLive(of: object) }) { return live }
     }
   }
 

@@ -1,4 +1,3 @@
-public import Campanile
 public import Observation
 
 /// Objects that stay in one isolation: plain classes, and classes isolated to an actor.
@@ -7,11 +6,9 @@ extension KVOController {
   ///
   /// - Parameters:
   ///   - object: The observed object.
-  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
-  ///     computed properties.
+  ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is
-  ///     not added.
+  ///   - policy: What to do if the controller observes the key path already.
   ///   - isolation: The isolation of the caller, where the observer runs. Changes that other
   ///     threads make on a main-actor key path are reported on the main actor.
   ///   - file: The caller's file, for descriptions and failures.
@@ -19,12 +16,11 @@ extension KVOController {
   ///   - observer: Called with the owner, the object and the change, before the setter returns, and
   ///     after the observers that registered earlier. Errors that it throws go to the controller's
   ///     error handler.
-  /// - Returns: The registration, and whether it is new. You need not keep it: the observation ends
-  ///   with the owner, the controller or the object.
+  /// - Returns: The registration, and whether it is new. You need not keep it.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ options: KVOChange<Value>.Options = .init(),
+    options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
@@ -45,19 +41,17 @@ extension KVOController {
   ///
   /// - Parameters:
   ///   - object: The observed object.
-  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
-  ///     is called again after each change of one of them.
+  ///   - value: Reads the value. It is called again after each change of a property that it reads.
   ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer and the closure run.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner, the object and the change. The change names the
-  ///     properties that changed in ``KVOChange/changedPaths``.
+  ///   - observer: Called with the owner, the object and the change.
   /// - Returns: The registration, and whether there is something to observe.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, of value: @escaping (Object) -> Value,
-    _ options: KVOChange<Value>.Options = .init(), isolation: isolated (any Actor)? = #isolation,
+    options: KVOChange<Value>.Options = .init(), isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
@@ -75,33 +69,27 @@ extension KVOController where Owner: Sendable {
   ///
   /// If two threads change the object at once, one of them calls the observer for both changes, one
   /// after the other. The other setter may return before the observer is called for its change. The
-  /// observer never runs on two threads at a time, except for prior calls, which each thread makes
-  /// itself.
-  ///
-  /// To run the observer elsewhere, observe the object's `changes(of:)`.
+  /// observer never runs on two threads at a time.
   ///
   /// - Parameters:
   ///   - object: The observed object.
-  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
-  ///     computed properties.
+  ///   - keyPath: The observed value.
   ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the key path is observed already. By default, the new observer is
-  ///     not added.
+  ///   - policy: What to do if the controller observes the key path already.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, the object and the change. Errors that it throws go to
   ///     the controller's error handler.
-  /// - Returns: The registration, and whether it is new. You need not keep it: the observation ends
-  ///   with the owner, the controller or the object.
+  /// - Returns: The registration, and whether it is new. You need not keep it.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    _ options: KVOChange<Value>.Options = .init(), policy: Policy = .ignore,
+    options: KVOChange<Value>.SharedOptions = .init(), policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     add(
-      object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
+      object, KVORequest(keyPath, options.options, isForAnyThread: true, file, line), policy,
       reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
@@ -112,54 +100,21 @@ extension KVOController where Owner: Sendable {
   ///
   /// - Parameters:
   ///   - object: The observed object.
-  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
-  ///     is called again after each change of one of them.
+  ///   - value: Reads the value. It is called again after each change of a property that it reads.
   ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner, the object and the change. The change names the
-  ///     properties that changed in ``KVOChange/changedPaths``.
+  ///   - observer: Called with the owner, the object and the change.
   /// - Returns: The registration, and whether there is something to observe.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, of value: @escaping @Sendable (Object) -> Value,
-    _ options: KVOChange<Value>.Options = .init(), file: StaticString = #fileID, line: UInt = #line,
+    options: KVOChange<Value>.SharedOptions = .init(), file: StaticString = #fileID,
+    line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     let request = KVORequest(
-      \Object.self, options, isForAnyThread: true, isShared: false, file, line)
+      \Object.self, options.options, isForAnyThread: true, isShared: false, file, line)
     return add(object, request, .append, reading: { value }, observer)
   }
-}
-
-/// Overloads for a delivery passed to a controller, so that the compiler's error says where to pass
-/// it.
-extension KVOController {
-  /// Unavailable: pass the delivery to `changes(of:)` of the object.
-  @available(
-    *, unavailable,
-    message:
-      "Observe elsewhere by the changes: object.changes(of: keyPath).observe(owner: self, on:)"
-  )
-  @discardableResult
-  public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ options: KVOChange<Value>.Options = .init(),
-    policy: Policy = .ignore, on delivery: Delivery,
-    _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult { fatalError("An unavailable function was called") }
-
-  /// Unavailable: pass the delivery to `changes(of:)` of the object.
-  @available(
-    *, unavailable,
-    message:
-      "Observe elsewhere by the changes: object.changes(of: keyPath).observe(owner: self, on:)"
-  )
-  @discardableResult
-  public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ options: KVOChange<Value>.Options = .init(),
-    policy: Policy = .ignore, on delivery: MainDelivery,
-    _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult { fatalError("An unavailable function was called") }
 }

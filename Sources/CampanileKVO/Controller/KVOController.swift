@@ -8,7 +8,7 @@ public import Campanile
 ///   lazy var kvo = KVOController(owner: self)
 ///
 ///   func show(_ player: Player) {
-///     kvo.observe(player, \.currentTrack?.title, .initial) { screen, player, change in
+///     kvo.observe(player, \.currentTrack?.title, options: .initial) { screen, player, change in
 ///       screen.title = change.new ?? ""
 ///     }
 ///   }
@@ -20,8 +20,9 @@ public import Campanile
 /// An observer is called for each change of the value at the end of the key path. The replacement
 /// of an object on the way is such a change. For a computed property, a change of the properties
 /// that the value is computed from is one too. The call is made where the change is
-/// made, before the setter returns. The observers of one property are called in the order in which
-/// they registered. To run an observer elsewhere, observe the object's `changes(of:)`.
+/// made, before the setter returns. The observers of a key path receive its changes in the order in
+/// which they were made, and each change in the order in which they registered. To run an observer
+/// elsewhere, observe the object's `changes(of:)`.
 ///
 /// The class of the object decides the form. A class that stays in one isolation conforms to the
 /// standard `Observable`, and its observers stay in that isolation too. A class that any thread may
@@ -37,8 +38,8 @@ public import Campanile
 /// differs from that of its superclass.
 ///
 /// A controller is `Sendable` if its owner is. It is then safe to use from any thread, and inside
-/// an observer. No lock is held while an observer runs. The cost of an observation does not depend
-/// on the number of observations of the controller.
+/// an observer. No lock is held while an observer runs. The cost of an observation depends on the
+/// number of observations of the same object, and not on those of others.
 public final class KVOController<Owner: AnyObject> {
   /// The owner of the observations, as long as it lives.
   public var owner: Owner? { reference.object }
@@ -120,36 +121,18 @@ public final class KVOController<Owner: AnyObject> {
     }
   }
 
-  /// The entries of a key path of an object, oldest first, and the place for another entry.
+  /// The entries of a key path of an object, oldest first, and the number of additions to the table.
   func entries(
     of object: ObjectIdentifier, _ path: KVOPath
-  ) -> (same: [ObservationTable.Entry], place: ObservationTable.Place) {
-    var place = ObservationTable.Place()
-    var near: [ObservationTable.Slot] = []
-    var isCrowded = false
-    observations.withLock {
-      isCrowded = $0.find(object, &place)
-      near = $0.near(object)
-    }
-    if isCrowded {
-      let pathHash = path.crowdedHash
-      place.pathHash = pathHash
-      observations.withLock { near += $0.near(object, pathHash) }
-    }
+  ) -> (same: [ObservationTable.Entry], additions: Int) {
     var same: [ObservationTable.Entry] = []
-    for slot in near where slot.entry.objectID == object && slot.entry.path == path {
-      same.append(slot.entry)
+    var additions = 0
+    observations.withLock {
+      same = $0.entries(of: object)
+      additions = $0.additions
     }
-    return (same, place)
-  }
-
-  /// The place for an entry of a key path of an object.
-  func place(of object: ObjectIdentifier, _ path: KVOPath) -> ObservationTable.Place {
-    var place = ObservationTable.Place()
-    var isCrowded = false
-    observations.withLock { isCrowded = $0.find(object, &place) }
-    if isCrowded { place.pathHash = path.crowdedHash }
-    return place
+    same.removeAll { $0.path != path }
+    return (same, additions)
   }
 
   /// The number of observations that have not ended.

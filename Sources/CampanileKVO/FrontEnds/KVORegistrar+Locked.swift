@@ -20,10 +20,7 @@ extension KVORegistrar {
   /// }
   /// ```
   ///
-  /// The getter should return what this method returns.
-  ///
-  /// If it returns another value, observers receive that value in their initial call, and the
-  /// stored values afterwards.
+  /// The getter should return what this method returns: observers receive the stored values.
   ///
   /// - Parameters:
   ///   - subject: The object.
@@ -40,28 +37,17 @@ extension KVORegistrar {
   ///
   /// Call this in its setter.
   ///
-  /// No value is lost, however many threads set the property. Observers of this key path are
-  /// notified of each change once, in the order in which the lock was taken. The old value of a
-  /// change is the new value of the previous change, unless a transaction or a change announced by
-  /// hand overlaps it.
+  /// No value is lost, however many threads set the property. Observers of this key path receive each
+  /// change once, in the order in which the lock was taken. Observers of other key paths that lead to
+  /// the property receive the newest value.
   ///
-  /// One thread notifies at a time. If another thread or an observer makes a change meanwhile, the
-  /// change is queued, and the notifying thread delivers it. So a setter may return before the
-  /// observers of its change have run. After each 64 changes, the notifying thread lets another one
-  /// that sets the property go on. A thread that notifies of a transaction, or of a change announced
-  /// by hand, goes on until nothing is queued.
-  ///
-  /// A transaction notifies with the value at its end. Changes that this value includes are not
-  /// reported again. The same holds for a change announced by hand. Observers of other key paths
-  /// that lead to the property receive the value at the time of the call. So do observers of
-  /// closures that read it.
-  ///
-  /// Once the property has been observed, a set copies the old value. An array that is changed in
-  /// place is then copied.
+  /// One thread at a time calls the observers, also for changes that others make meanwhile. After
+  /// each 64 calls, it lets another thread that sets the property go on. Once the property has been
+  /// observed, a set copies the old value, so an array that is changed in place is copied.
   ///
   /// - Parameters:
   ///   - subject: The object.
-  ///   - keyPath: The property. A key path to a value of another type does not compile.
+  ///   - keyPath: The property.
   ///   - state: The lock that stores the value.
   ///   - newValue: The new value.
   public func set<Subject: SharedObservable, Value: Sendable>(
@@ -87,7 +73,7 @@ extension KVORegistrar {
   ///
   /// - Parameters:
   ///   - subject: The object.
-  ///   - keyPath: The property. A key path to a value of another type does not compile.
+  ///   - keyPath: The property.
   ///   - state: The lock that stores the value.
   ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
   /// - Returns: What `body` returns.
@@ -127,7 +113,7 @@ extension KVORegistrar {
   ///
   /// - Parameters:
   ///   - subject: The object.
-  ///   - keyPath: The property. A key path to a value of another type does not compile.
+  ///   - keyPath: The property.
   ///   - state: The lock that stores the values.
   ///   - place: The stored value of the property.
   ///   - newValue: The new value.
@@ -146,7 +132,7 @@ extension KVORegistrar {
   ///
   /// - Parameters:
   ///   - subject: The object.
-  ///   - keyPath: The property. A key path to a value of another type does not compile.
+  ///   - keyPath: The property.
   ///   - state: The lock that stores the values.
   ///   - place: The stored value of the property.
   ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
@@ -187,10 +173,9 @@ extension KVORegistrar {
     of subject: Subject, _ keyPath: KeyPath<Subject, Value>,
     under lock: (_ read: (Value) -> Void) -> Void
   ) -> Value {
-    track(keyPath)
     var value: Value?
-    let property = Scope.isAnyOpen ? collected(subject, keyPath) : nil
-    if let (property, collector) = property {
+    if let collector = Scope.current?.collector {
+      let property = property(keyPath, of: subject)
       var revision: UInt = 0
       lock {
         revision = property.revision
@@ -198,6 +183,7 @@ extension KVORegistrar {
       }
       collector.add(property, revision, isExact: true)
     } else {
+      track(keyPath)
       lock { value = $0 }
     }
     // `lock` runs its closure.
@@ -218,28 +204,33 @@ extension KVORegistrar {
     withoutActuallyEscaping(body) { body in
       while !tryChange(keyPath, under: lock, body) {}
     }
-    if uses.include(PropertyUses.tracked) { standard.didSet(shared: keyPath) }
-    if Scope.isAnyOpen && !uses.isNone { Scope.note(KVOPath(keyPath), of: subject) }
+    noteEndOfTracked(keyPath)
   }
 
-  /// - Returns: Whether the change was made. It isn't made if a property was first observed, or was
-  ///   retired, between the look-up and the lock.
+  /// - Returns: Whether the change was made. It isn't made if a property was first observed between
+  ///   the look-up and the lock.
   private func tryChange<Subject, Value: Sendable>(
     _ keyPath: KeyPath<Subject, Value>, under lock: (_ change: (inout Value) -> Void) -> Void,
     _ body: @escaping (inout Value) -> Void
   ) -> Bool {
     let count = additionCount
     let property = uses.isNone ? nil : property(keyPath)
-    var change = LockedChange<Value>(of: property)
+    let edit = Scope.current?.edit
+    // Released outside the lock.
+    var old: Value?
     var isMade = false
     lock { value in
       // An observer creates the property before it reads the value under this lock. If the property
-      // does not exist yet, or not again, the observer will read the new value.
-      if change.isRetired || property == nil && additionCount != count { return }
-      change.make(&value, body)
+      // does not exist yet, the observer will read the new value.
+      if property == nil && additionCount != count { return }
       isMade = true
+      guard let property else { return body(&value) }
+      old = value
+      body(&value)
+      if let old { property.store(old, value, edit) }
     }
-    if isMade { change.end() }
+    if isMade { property?.reportShared(isStored: true) }
+    withExtendedLifetime(old) {}
     return isMade
   }
 }

@@ -7,9 +7,6 @@ extension KVORegistrar {
   ///
   /// Call this in its getter, before the value is returned.
   ///
-  /// This is for properties whose value is stored, in the object or elsewhere. A property that is
-  /// computed from observed properties reports nothing: the observed properties do.
-  ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
@@ -17,8 +14,8 @@ extension KVORegistrar {
   public func access<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
+    if OpenScopes.count.load(ordering: .relaxed) != 0, collect(subject, keyPath) { return }
     track(keyPath)
-    if OpenScopes.count.load(ordering: .relaxed) != 0 { collect(subject, keyPath) }
   }
 
   @usableFromInline
@@ -44,56 +41,47 @@ extension KVORegistrar {
   public func withMutation<Subject: SharedObservable, Member, Result>(
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
   ) rethrows -> Result {
-    if !uses.isNone { tellWillChange(keyPath) }
-    defer { if !uses.isNone { tellDidChange(subject, keyPath) } }
+    if !uses.isNone { reportWillChange(keyPath) }
+    defer { if !uses.isNone { reportDidChange(keyPath) } }
     return try mutation()
   }
 
   @usableFromInline
-  func tellWillChange(_ keyPath: AnyKeyPath) {
+  func reportWillChange(_ keyPath: AnyKeyPath) {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
-    property(keyPath)?.willChange(isShared: true)
   }
 
   @usableFromInline
-  func tellDidChange(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
-    if uses.include(PropertyUses.tracked) { standard.didSet(shared: keyPath) }
-    endChange(of: subject, keyPath, isShared: true)
+  func reportDidChange(_ keyPath: AnyKeyPath) {
+    noteEndOfTracked(keyPath)
+    guard let property = property(keyPath) else { return }
+    property.noteChange()
+    property.reportShared(isStored: false)
+  }
+
+  /// Reports to the standard registrar that a property has changed.
+  func noteEndOfTracked(_ keyPath: AnyKeyPath) {
+    if !uses.include(PropertyUses.tracked) { return }
+    // Other threads may have read the old value and be tracked again since the first such report.
+    standard.willSet(shared: keyPath)
+    standard.didSet(shared: keyPath)
   }
 
   /// Announces that a property of a `SharedObservable` is about to change.
   ///
-  /// It is for a property that does not report its changes itself, and for code outside the
-  /// property's accessors. A setter uses `withMutation(of:keyPath:_:)`, or ``set(_:_:in:to:)`` for
-  /// a value in a `Mutex`.
-  ///
-  /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
-  /// and its `didChange` may be on different threads. Other changes of the property that begin
-  /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
-  /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
-  /// change of the property from being reported. Do not announce a change inside a set of the same
-  /// property: it may be reported twice.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
+  /// It is for code outside the property's accessors. `didChange(_:keyPath:)` must follow.
   public func willChange<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if beginByHand(subject, keyPath) { standard.willSet(shared: keyPath) }
+    if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
   }
 
   /// Announces that a property of a `SharedObservable` has changed.
   ///
-  /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
-  /// where the last change that is part of it ends.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
+  /// Observers receive the value at the time of the call.
   public func didChange<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if endByHand(subject, keyPath) { standard.didSet(shared: keyPath) }
+    if !uses.isNone { reportDidChange(keyPath) }
   }
 }

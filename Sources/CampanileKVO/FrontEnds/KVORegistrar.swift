@@ -56,14 +56,13 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///
   /// This is for properties whose value is stored, in the object or elsewhere. A property that is
   /// computed from observed properties reports nothing: the observed properties do. A getter that
-  /// reports itself should not read observed properties later, either. If it reads none at the
-  /// first read, the ones that it reads later are not followed while the property is observed.
+  /// reports itself should read no observed properties.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
+    if OpenScopes.count.load(ordering: .relaxed) != 0, collect(subject, keyPath) { return }
     track(subject, keyPath)
-    if OpenScopes.count.load(ordering: .relaxed) != 0 { collect(subject, keyPath) }
   }
 
   @usableFromInline
@@ -73,27 +72,17 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if uses.areTracked(with: standard) { standard.access(subject, keyPath: keyPath) }
   }
 
+  /// - Returns: Whether an evaluation reads. Code around it that is tracked does not read then.
   @usableFromInline
-  func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
-    guard let collector = Scope.current?.collector,
-      !collector.takeExpected(subject, keyPath),
-      let property = property(subject, keyPath, for: collector)
-    else { return }
-    collector.add(property)
+  func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
+    guard let collector = Scope.current?.collector else { return false }
+    if !collector.takeExpected(subject, keyPath) { collector.add(property(keyPath, of: subject)) }
+    return true
   }
 
-  /// A property that is read, and the collector of the reads, if there is one.
-  func collected(
-    _ subject: AnyObject, _ keyPath: AnyKeyPath
-  ) -> (ObservedProperty, ReadCollector)? {
-    guard let collector = Scope.current?.collector else { return nil }
-    return property(subject, keyPath, for: collector).map { ($0, collector) }
-  }
-
-  private func property(
-    _ subject: AnyObject, _ keyPath: AnyKeyPath, for collector: ReadCollector
-  ) -> ObservedProperty? {
-    collector.isOfKnown ? property(keyPath) : properties(of: subject).property(keyPath)
+  /// The property, which is created if it is new.
+  func property(_ keyPath: AnyKeyPath, of subject: AnyObject) -> ObservedProperty {
+    properties(of: subject).property(keyPath)
   }
 
   private func properties(of subject: AnyObject) -> PropertyTable {
@@ -125,14 +114,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
       defer { didSet(subject, keyPath: keyPath) }
       return try mutation()
     }
-    let change = tellWillChange(subject, keyPath, isWhole: true)
+    let change = reportWillChange(subject, keyPath, isWhole: true)
     // Inlined into the setter, where the key path is known to the compiler.
     let old = change.needsOld ? subject[keyPath: keyPath] : nil
     defer {
-      switch change.endPlainly() {
-      case nil: tellDidChange(subject, keyPath, change.property, old)
-      case .told: break
-      case .untold(let path): change.tell(old, subject[keyPath: keyPath], at: path)
+      if reportDidChange(subject, keyPath, change) {
+        change.report(old, subject[keyPath: keyPath])
       }
     }
     return try mutation()
@@ -148,7 +135,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if !uses.isNone { _ = tellWillChange(subject, keyPath, isWhole: false) }
+    if !uses.isNone { _ = reportWillChange(subject, keyPath, isWhole: false) }
   }
 
   /// Reports that this thread has changed a property of an `Observable`.
@@ -159,19 +146,19 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if !uses.isNone { tellDidChange(subject, keyPath, nil, nil) }
+    if !uses.isNone { _ = reportDidChange(subject, keyPath, OpenChange()) }
   }
 
   @usableFromInline
-  func tellWillChange<Subject: Observable, Member>(
+  func reportWillChange<Subject: Observable, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, isWhole: Bool
   ) -> OpenChange {
     let isTracked = uses.include(PropertyUses.tracked)
     if isTracked { standard.willSet(subject, keyPath: keyPath) }
     guard let property = property(keyPath) else { return OpenChange() }
-    if !isTracked, isWhole, let change = property.beginPlainly() { return change }
-    property.willChange()
-    return OpenChange(property)
+    // To hand over values, the setter reads them, which must not be tracked by code around it.
+    let isSet = isWhole && !isTracked && !TrackingProbe.isTracked(with: standard)
+    return OpenChange(property, property.willChange(isSet: isSet))
   }
 
   /// How often a property has been added to the table.
@@ -180,22 +167,14 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// The property, if it has been observed.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }
 
+  /// - Returns: Whether the caller hands over the values.
   @usableFromInline
-  func tellDidChange<Subject: Observable & AnyObject, Member>(
-    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, _ property: ObservedProperty?,
-    _ old: Member?
-  ) {
+  func reportDidChange<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, _ change: OpenChange
+  ) -> Bool {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
-    guard let property else { return endChange(of: subject, keyPath) }
-    if Scope.isAnyOpen { Scope.note(property.path, of: subject) }
-    property.didChange(old.map { OldValue($0) })
-  }
-
-  func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath, isShared: Bool = false) {
-    guard let table = table.load() else { return }
-    let property = table.known(keyPath)
-    if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: subject) }
-    property?.didChange(isShared: isShared)
+    let property = change.property ?? property(keyPath)
+    return property?.didChange(change.receiver) ?? false
   }
 
   // MARK: Announcements by hand
@@ -203,45 +182,21 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// Announces that a property of an `Observable` is about to change.
   ///
   /// It is for a property that does not report its changes itself, and for code outside the
-  /// property's accessors. An accessor uses `withMutation(of:keyPath:_:)`, or
-  /// ``willSet(_:keyPath:)`` and ``didSet(_:keyPath:)``, which are for one thread.
-  ///
-  /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
-  /// and its `didChange` may be on different threads. Other changes of the property that begin
-  /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
-  /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
-  /// change of the property from being reported. Do not announce a change inside a set of the same
-  /// property: it may be reported twice.
+  /// property's accessors. A call to `didChange(_:keyPath:)` in the same isolation must follow. Changes
+  /// of the property in between are part of the announced one.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if beginByHand(subject, keyPath) { standard.willSet(subject, keyPath: keyPath) }
+    _ = property(keyPath, of: subject)
+    willSet(subject, keyPath: keyPath)
   }
 
   /// Announces that a property of an `Observable` has changed.
   ///
-  /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
-  /// where the last change that is part of it ends.
+  /// Without `willChange(_:keyPath:)` before it, it does nothing.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if endByHand(subject, keyPath) { standard.didSet(subject, keyPath: keyPath) }
-  }
-
-  /// Begins a change that is announced by hand.
-  ///
-  /// - Returns: Whether it is the outermost one.
-  func beginByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    while true {
-      let isOutermost = properties(of: subject).property(keyPath).beginByHand()
-      if let isOutermost { return isOutermost }
-    }
-  }
-
-  /// Ends a change that is announced by hand.
-  ///
-  /// - Returns: Whether it was the last one.
-  func endByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    property(keyPath)?.endByHand(noting: subject) ?? false
+    if property(keyPath)?.isOpen == true { didSet(subject, keyPath: keyPath) }
   }
 }

@@ -1,6 +1,5 @@
 internal import Campanile
 public import Observation
-public import Synchronization
 
 /// A stored property that can be observed by key path.
 ///
@@ -72,7 +71,7 @@ public struct Observed<Value> {
         let cell = object[keyPath: storage].cell
         let change = ObservedCell.willSet(cell, object, keyPath)
         let old = object[keyPath: storage].replace(by: newValue, keeping: change.needsOld)
-        ObservedCell.didSet(cell, object, keyPath, change, old, newValue)
+        if ObservedCell.didSet(cell, object, keyPath, change) { change.report(old, newValue) }
       }
     }
     @inline(__always) _modify {
@@ -83,7 +82,7 @@ public struct Observed<Value> {
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value
-        if !isQuiet { ObservedCell.didSet(cell, object, keyPath, nil) }
+        if !isQuiet { _ = ObservedCell.didSet(cell, object, keyPath, OpenChange()) }
       }
       yield &value
     }
@@ -142,10 +141,10 @@ final class ObservedCell: Sendable {
   private let standard = ObservationRegistrar()
   private let property = LazyReference<ObservedProperty>()
 
-  /// Whether no observer follows the property, and no scope is open that might collect its changes.
+  /// Whether nobody has ever tracked or observed the property.
   @inlinable
   static func isQuiet(_ cell: ObservedCell?) -> Bool {
-    (cell?.uses.isNone ?? true) && OpenScopes.count.load(ordering: .relaxed) == 0
+    cell?.uses.isNone ?? true
   }
 
   deinit {
@@ -158,12 +157,11 @@ final class ObservedCell: Sendable {
   func access<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    if uses.areTracked(with: standard) { standard.access(object, keyPath: keyPath) }
-    guard Scope.isAnyOpen, let collector = Scope.current?.collector else { return }
-    if !collector.isOfKnown {
+    if let collector = Scope.current?.collector {
+      // Code around the evaluation that is tracked does not read then.
       collector.add(observed(keyPath, of: object))
-    } else if let known = property.load() {
-      collector.add(known)
+    } else if uses.areTracked(with: standard) {
+      standard.access(object, keyPath: keyPath)
     }
   }
 
@@ -180,12 +178,10 @@ final class ObservedCell: Sendable {
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> OpenChange {
     guard let cell else { return OpenChange() }
-    if !cell.uses.include(PropertyUses.tracked) {
-      guard let property = cell.property.load() else { return OpenChange() }
-      if let change = property.beginPlainly() { return change }
-    }
-    cell.willModify(object, keyPath)
-    return OpenChange()
+    let isTracked = cell.uses.include(PropertyUses.tracked)
+    if isTracked { cell.standard.willSet(object, keyPath: keyPath) }
+    guard let property = cell.property.load() else { return OpenChange() }
+    return OpenChange(property, property.willChange(isSet: !isTracked))
   }
 
   @usableFromInline
@@ -193,39 +189,19 @@ final class ObservedCell: Sendable {
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(object, keyPath: keyPath) }
-    property.load()?.willChange()
+    _ = property.load()?.willChange()
   }
 
-  /// Ends a change by a setter.
+  /// Ends a change.
   ///
-  /// Inlined into the setter, where the type of the value is known.
-  @inlinable
+  /// - Returns: Whether the caller hands over the values.
+  @usableFromInline
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ change: OpenChange, _ old: Value?, _ new: Value
-  ) {
-    switch change.endPlainly() {
-    case nil: didSet(cell, object, keyPath, box(old))
-    case .told: break
-    case .untold(let path): change.tell(old, new, at: path)
-    }
-  }
-
-  @usableFromInline
-  static func box<Value>(_ old: Value?) -> AnyObject? { old.map { OldValue($0) } }
-
-  /// Reports that a property has changed.
-  ///
-  /// If the property has no cell, only a transaction records the change.
-  @usableFromInline
-  static func didSet<Object: Observable & AnyObject, Value>(
-    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>, _ old: AnyObject?
-  ) {
-    if let cell, cell.uses.include(PropertyUses.tracked) {
-      cell.standard.didSet(object, keyPath: keyPath)
-    }
-    let property = cell?.property.load()
-    if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: object) }
-    property?.didChange(old)
+    _ change: OpenChange
+  ) -> Bool {
+    guard let cell else { return false }
+    if cell.uses.include(PropertyUses.tracked) { cell.standard.didSet(object, keyPath: keyPath) }
+    return cell.property.load()?.didChange(change.receiver) ?? false
   }
 }

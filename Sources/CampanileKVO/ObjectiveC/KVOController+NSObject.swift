@@ -24,7 +24,7 @@
     @discardableResult
     public func observe<Object: NSObject, Value>(
       _ object: Object, _ keyPath: KeyPath<Object, Value>,
-      _ options: KVOChange<Value>.Options = .init(),
+      options: KVOChange<Value>.Options = .init(),
       policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
       file: StaticString = #fileID, line: UInt = #line,
       _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void

@@ -16,11 +16,6 @@ struct AddressBuckets<Element: HasAddressKey> {
     Int((key &* 0x9E37_79B9_7F4A_7C15) >> 40) & (buckets.count - 1)
   }
 
-  /// The elements of the bucket of `key`.
-  ///
-  /// The bucket may also hold elements with other keys.
-  subscript(key: UInt) -> [Element] { buckets.isEmpty ? [] : buckets[index(key)] }
-
   var all: [Element] { Array(buckets.joined()) }
 
   mutating func append(_ element: Element) {

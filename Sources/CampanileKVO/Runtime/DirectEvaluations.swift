@@ -1,29 +1,22 @@
 import Campanile
 
-/// The direct evaluations of all objects.
+/// The evaluations that properties keep, of all objects, by object and key path.
 ///
-/// A direct evaluation is that of a key path with one component, a property of its object.
-///
-/// To find the evaluation of any other key path, the key path has to be read: it may lead to other
-/// properties than before. A direct evaluation is found without a read.
+/// Any other evaluation is found at a property that its key path reads, so the path has to be read
+/// first. This one is found without that, which halves the cost of observing a property again.
 enum DirectEvaluations {
   private struct Slot: HasAddressKey, Sendable {
-    // These are addresses of living objects: the evaluation keeps the key path, and a reference to
-    // the memory of the observed object.
+    // Addresses of what the evaluation keeps: the key path, and the memory of the object.
     let root: ObjectIdentifier
     let path: ObjectIdentifier
     let isOnMain: Bool
-    /// Knows the evaluation.
-    ///
-    /// A caller that asks for the evaluation has the object, and so is in its isolation.
-    let state: EvaluationState
+    let id: ObjectIdentifier
+    let evaluation: OwnerReference<Evaluation>
 
     var addressKey: UInt { UInt(bitPattern: root) }
   }
 
-  /// A part of the table.
-  ///
-  /// Threads that observe different objects rarely contend for one lock.
+  /// A part of the table: threads that observe different objects rarely contend for one lock.
   private final class Stripe: Sendable {
     let slots = Locked(AddressBuckets<Slot>())
   }
@@ -34,7 +27,6 @@ enum DirectEvaluations {
     stripes[Int(UInt(bitPattern: root) >> 5) & 15]
   }
 
-  /// The evaluation of a key path of an object, if it was added with the same key path object.
   static func find(_ root: ObjectIdentifier, _ request: KVORequest) -> Evaluation? {
     let (path, isOnMain) = (request.path.object, request.isOnMain)
     let slot = stripe(of: root).slots.withLock { slots in
@@ -43,22 +35,23 @@ enum DirectEvaluations {
       }
     }
     // Called outside the lock, since it may release an evaluation that nothing else keeps.
-    return slot?.state.evaluation
+    return slot?.evaluation.object
   }
 
   static func add(_ evaluation: Evaluation) {
-    let request = evaluation.request
     let slot = Slot(
-      root: evaluation.rootID, path: request.path.object, isOnMain: request.isOnMain,
-      state: evaluation.state)
+      root: evaluation.rootID, path: evaluation.request.path.object,
+      isOnMain: evaluation.request.isOnMain, id: ObjectIdentifier(evaluation),
+      evaluation: OwnerReference(evaluation))
     stripe(of: slot.root).slots.withLock { $0.append(slot) }
   }
 
   /// Removes an evaluation, in its deinit.
-  static func remove(_ evaluation: Evaluation) {
-    let (key, state) = (UInt(bitPattern: evaluation.rootID), evaluation.state)
+  static func remove(_ id: ObjectIdentifier, of root: ObjectIdentifier) {
     var removed: Slot?
-    stripe(of: evaluation.rootID).slots.withLock { removed = $0.remove(key) { $0.state === state } }
+    stripe(of: root).slots.withLock {
+      removed = $0.remove(UInt(bitPattern: root)) { $0.id == id }
+    }
     withExtendedLifetime(removed) {}
   }
 }

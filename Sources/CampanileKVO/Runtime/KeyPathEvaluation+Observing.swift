@@ -3,10 +3,12 @@ import Synchronization
 
 private typealias Shared<Root: AnyObject, Value> = KeyPathEvaluation<Root, Value, KVOChange<Value>>
 
+/// The value of a key path, and the properties that were read for it.
+private typealias First<Value> = (value: Value, reads: [ReadCollector.Read])
+
 extension KVORequest {
-  /// Registers an observer at the existing evaluation of its key path, or at a new one.
-  ///
-  /// Makes the initial call if it was asked for.
+  /// Registers an observer at the evaluation of its key path, and makes the initial call if it was
+  /// asked for.
   ///
   /// - Parameters:
   ///   - object: The observed object.
@@ -16,7 +18,7 @@ extension KVORequest {
   ///   - enter: Receives the registration before the observer can be called. Returns whether to
   ///     continue.
   ///   - onEnd: Called once the registration has ended.
-  ///   - make: Makes the observer, given its seat and the object.
+  ///   - make: Makes the observer, given its gate and the object.
   /// - Returns: The registration, and whether there is something to observe. If there is nothing,
   ///   the registration has ended.
   func observe<Object: AnyObject, Value>(
@@ -25,148 +27,140 @@ extension KVORequest {
     lifetime: OwnerLifetime = OwnerLifetime(),
     _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
     onEnd: (@Sendable () -> Void)? = nil,
-    _ make: (ObserverSeat, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
+    _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
-    func join(
-      _ evaluation: Shared<Object, Value>, _ reads: [ReadCollector.Read]?,
-      _ first: (Object) -> Value
-    ) -> (registration: Registration, isObserved: Bool) {
-      evaluation.add(self, reads, first, owner, lifetime, enter, onEnd, make)
-    }
-
-    if let known: Shared<Object, Value> = findDirect(object) {
-      return join(known, nil) { known.readOnly($0) }
+    if isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self),
+      let known: Shared<Object, Value> = pin(found, of: object)
+    {
+      return observe(object, at: known, nil, owner, lifetime, enter, onEnd, make)
     }
     let read = makeRead()
     let collector = ReadCollector()
     let value = collector.collect { read(object) }
-    let reads = collector.take()
-    if let known: Shared<Object, Value> = find(object, in: reads) {
-      return join(known, nil) { _ in value }
-    }
-    let made = Shared<Object, Value>(self, object, read)
-    _ = made.open()
-    return join(made, reads) { _ in value }
+    let first = First(value, collector.take())
+    let evaluation = evaluation(of: object, first.reads, read)
+    return observe(object, at: evaluation, first, owner, lifetime, enter, onEnd, make)
   }
 
-  /// The evaluation of the same key path, if it is direct, and opened for one more observer.
-  private func findDirect<Object: AnyObject, Value>(
-    _ object: Object
-  ) -> Shared<Object, Value>? {
-    guard isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self) else {
-      return nil
-    }
-    return open(found, of: object)
-  }
-
-  /// The evaluation of the same key path, found at the first property that it reads, and opened for
-  /// one more observer.
+  /// Registers an observer at an evaluation that has been pinned for it.
   ///
-  /// An evaluation that follows other properties than those that were read would miss changes of
-  /// these. That is so while a change is in progress that leads the key path elsewhere, and while
-  /// the evaluation begins. The observer then gets another evaluation.
-  private func find<Object: AnyObject, Value>(
-    _ object: Object, in reads: [ReadCollector.Read]
-  ) -> Shared<Object, Value>? {
-    if !isShared { return nil }
-    let id = ObjectIdentifier(object)
-    guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
-      return nil
-    }
-    for follower in first.property.currentFollowers {
-      let evaluation = follower.evaluation
-      guard evaluation.isOf(self, rootID: id), evaluation.follows(reads) else { continue }
-      if let known: Shared<Object, Value> = open(evaluation, of: object) { return known }
-    }
-    return nil
-  }
-
-  /// Opens an evaluation of the same key path for one more observer.
-  private func open<Object: AnyObject, Value>(
-    _ found: Evaluation, of object: Object
-  ) -> Shared<Object, Value>? {
-    // Equal key paths have the same types, and these are the types of the evaluation.
-    let known = known(found, as: Shared<Object, Value>.self)
-    return known.isOf(object) && known.open() ? known : nil
-  }
-}
-
-extension KeyPathEvaluation {
-  /// Adds an observer, for whom the evaluation has been opened.
-  ///
-  /// - Parameters:
-  ///   - reads: What was read, if no property is followed yet.
-  ///   - first: Returns the value that was read, or reads it now.
-  fileprivate func add(
-    _ request: KVORequest, _ reads: [ReadCollector.Read]?, _ first: (Root) -> Value,
+  /// - Parameter first: What was read, unless the evaluation is direct and existed already.
+  private func observe<Object: AnyObject, Value>(
+    _ object: Object, at evaluation: Shared<Object, Value>, _ first: First<Value>?,
     _ owner: OwnerReference<AnyObject>?, _ lifetime: OwnerLifetime,
-    _ enter: (Registration, OwnerReference<Root>) -> Bool, _ onEnd: (@Sendable () -> Void)?,
-    _ make: (ObserverSeat, OwnerReference<Root>) -> (Change) throws -> Void
+    _ enter: (Registration, OwnerReference<Object>) -> Bool, _ onEnd: (@Sendable () -> Void)?,
+    _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
-    let seat = ObserverSeat(self, request.wishes, comparing: request.areEqual)
-    let registration = changes.addConfined(
+    let gate = ObserverGate(evaluation, self)
+    evaluation.add(wishes)
+    let registration = evaluation.changes.addConfined(
       owner: owner, ownerType: owner?.object.map { type(of: $0) }, lifetime: lifetime,
-      file: request.file, line: request.line, onEnd: onEnd, make(seat, root))
-    seat.take(registration)
+      file: file, line: line, onEnd: onEnd, make(gate, evaluation.root))
+    evaluation.unpin()
+    gate.take(registration)
     // The object may be observed in its deinit.
-    guard enter(registration, root), let object = root.object else {
+    if !enter(registration, evaluation.root) || evaluation.root.object == nil {
       registration.cancel()
       return (registration, true)
     }
-    seat.start(at: self)
-    begin(seat, registration, object, reads, first)
-    // An existing evaluation followed something when it was found.
-    let isObserved = reads == nil || followsSomething
+    let isInitial = wishes.contains(.initial)
+    if isInitial || evaluation.isStale || evaluation.needsOld {
+      evaluation.begin(gate, registration, object, first, isInitial: isInitial)
+    }
+    let isObserved = first?.reads.isEmpty != true
     if !isObserved { registration.cancel() }
     return (registration, isObserved)
   }
 
-  /// Whether this is an evaluation of `object`, and not of an earlier object at its address.
-  fileprivate func isOf(_ object: Root) -> Bool { root.refers(to: object) }
+  /// The evaluation of the key path, pinned, which is new if there was none.
+  private func evaluation<Object: AnyObject, Value>(
+    of object: Object, _ reads: [ReadCollector.Read], _ read: @escaping (Object) -> Value
+  ) -> Shared<Object, Value> {
+    let id = ObjectIdentifier(object)
+    let first = reads.first { $0.property.subject.id == id } ?? reads.first
+    guard isShared, let property = first?.property else {
+      return Shared(self, object, isDirect: false, read)
+    }
+    // Not in a subclass, which can override the property and read others.
+    let isDirect =
+      reads.count == 1 && property.subject.id == id && property.path == path
+      && path.identity.rootType == type(of: object)
+    for found in isDirect ? [] : property.followers where found.serves(self, rootID: id) {
+      if let known: Shared<Object, Value> = pin(found, of: object) { return known }
+    }
+    let made = Shared(self, object, isDirect: isDirect, read)
+    if !isDirect { return made }
+    while true {
+      let kept = property.keep(made)
+      if kept === made { DirectEvaluations.add(made) }
+      // The property keeps another one if the path is also observed on the main actor, or in its
+      // object's deinit.
+      if kept === made || !kept.serves(self, rootID: id) { return made }
+      if let known: Shared<Object, Value> = pin(kept, of: object) { return known }
+    }
+  }
 
-  private func begin(
-    _ seat: ObserverSeat, _ registration: Registration, _ root: Root,
-    _ reads: [ReadCollector.Read]?, _ first: (Root) -> Value
+  /// Pins an evaluation of the same key path, unless it is retired or of an earlier object at the
+  /// address.
+  private func pin<Object: AnyObject, Value>(
+    _ found: Evaluation, of object: Object
+  ) -> Shared<Object, Value>? {
+    // Equal key paths have the same types, and these are the types of the evaluation.
+    let known = known(found, as: Shared<Object, Value>.self)
+    return known.root.refers(to: object) && known.pin() ? known : nil
+  }
+}
+
+extension KeyPathEvaluation where Change == KVOChange<Value> {
+  /// Follows what was read, reads the value that observers of old values know, and makes the initial
+  /// call.
+  ///
+  /// - Parameter first: What was read, if anything.
+  fileprivate func begin(
+    _ gate: ObserverGate, _ registration: Registration, _ object: Root, _ first: First<Value>?,
+    isInitial: Bool
   ) {
-    var isOutdated = false
-    if let reads {
-      start {
-        isOutdated = follow(reads, isOwn: { $0 == type(of: root) }) != .current
-        if isOutdated { _ = readAndFollow(root) }
-        // Those changes were made before.
-        seat.raiseFloor(to: floor.load(ordering: .relaxed))
+    if request.isForAnyThread {
+      teller.add { [self] in
+        if let first {
+          followIfStale(first.reads)
+        } else if !isFollowing, let root = root.object {
+          // The thread that has made the evaluation has not come this far.
+          _ = follow { read(root) }
+        }
+        if isInitial || needsOld, let root = root.object {
+          let (value, number) = firstValue(of: root)
+          if isInitial { call(registration, gate, after: number, with: value) }
+        }
+        noteFollowed()
+      }
+    } else {
+      if let first {
+        followIfStale(first.reads)
+        know(first.value)
+      }
+      noteFollowed()
+      if isInitial {
+        // Includes the changes whose calls wait.
+        let value = first?.value ?? follow { read(object) }
+        teller.add { [self] in call(registration, gate, after: 0, with: value) }
       }
     }
-    if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }
+    teller.makeCalls()
   }
 
-  // A separate function: a function reserves stack space for all its values, even if it does not
-  // use them.
-  @inline(never)
-  private func callFirst(
-    _ seat: ObserverSeat, _ registration: Registration, _ root: Root, _ isOutdated: Bool,
-    _ first: (Root) -> Value
+  private func followIfStale(_ reads: [ReadCollector.Read]) {
+    if !isStale { return }
+    follow(reads)
+    // Changes of a property that was followed already have been ignored, too.
+    addNewest(after: reads)
+  }
+
+  private func call(
+    _ registration: Registration, _ gate: ObserverGate, after number: UInt, with value: Value
   ) {
-    let isOutdated = seat.forget() || isOutdated
-    let value = firstValue(for: seat, root, isOutdated, first)
-    seat.comesAfter(begun)
-    seat.begin(with: value, at: request.path) { change in
-      let change = same(change, as: Change.self)
-      Scope.withObservers { changes.post(change, onlyTo: registration) }
-    }
-  }
-
-  private func firstValue(
-    for seat: ObserverSeat, _ root: Root, _ isOutdated: Bool, _ first: (Root) -> Value
-  ) -> Value {
-    if !handsOver {
-      let isReadAgain = request.isForAnyThread || isOutdated
-      let value = isReadAgain ? asOldReader { read(root) } : first(root)
-      // The class says so before it stores the first value.
-      if !handsOver { return value }
-    }
-    let exact = readExactly(with: ReadCollector()) { read(root) }
-    seat.knows(exact.number)
-    return exact.value
+    gate.open(after: number)
+    let change = KVOChange(initial: value, at: request.path)
+    Scope.withObservers { changes.post(change, onlyTo: registration) }
   }
 }

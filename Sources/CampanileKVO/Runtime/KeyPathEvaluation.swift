@@ -14,211 +14,217 @@ protocol ChangeOfValue<Value> {
 
 extension KVOChange: ChangeOfValue {}
 
-/// Follows a key path of one object: reads its values, and posts its changes to its observers.
+/// What the observers of one key path of one object share: the values, and the list of observers.
 final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Value>>: Evaluation {
-  /// The list of observers.
   let changes: SourceList<Change>
   private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
   let read: (Root) -> Value
+  /// The value that was reported last, if an observer needs old values.
+  ///
+  /// The setter of a direct key path has the old value, so there it is kept only during a change.
+  private var known: OldValue<Value>?
+  /// The edit in progress, if the value was the collection before the edit.
+  private var edit: CollectionEdit?
+  /// Whether changes may have been missed, because there was no observer.
+  ///
+  /// An observer that is added then follows what it has read.
+  private let stale = Atomic<Bool>(true)
 
-  init(_ request: KVORequest, _ root: Root, _ read: @escaping (Root) -> Value) {
-    changes = SourceRegistry.inCommonOrder.makeList(of: Change.self)
+  init(_ request: KVORequest, _ root: Root, isDirect: Bool, _ read: @escaping (Root) -> Value) {
+    changes = SourceRegistry().makeList(of: Change.self)
     untyped = changes.untyped
     self.root = OwnerReference(root)
     self.read = read
-    super.init(request, root: root)
+    super.init(request, root: root, isDirect: isDirect)
   }
 
   deinit { changes.close() }
-
-  // MARK: Reading
-
-  func readAndFollow(_ root: Root) -> Value {
-    follow({ read(root) }, isOwn: { $0 == type(of: root) })
-  }
-
-  @inline(__always)
-  private func readDirectly(_ root: Root) -> Value {
-    if handsOver { return readNumbered(root) }
-    let value = read(root)
-    // The class says so before it stores the first value.
-    return handsOver ? readNumbered(root) : value
-  }
-
-  @inline(never)
-  private func readNumbered(_ root: Root) -> Value {
-    readToTell { read(root) }
-  }
-
-  func readOnly(_ root: Root) -> Value {
-    isDirect ? read(root) : asOldReader { read(root) }
-  }
-
-  override var newest: AnyObject? { root.object.map { OldValue(readOnly($0)) } }
 
   override func finish() { changes.finish() }
 
   /// The object, unless it has died.
   ///
-  /// If no observed property of the object is on the key path, its death is noticed only here.
+  /// If no property of the object is on the key path, its death is noticed only here.
   private var living: Root? {
     let root = root.object
     if root == nil { finish() }
     return root
   }
 
-  // MARK: Delivering
-
-  override func readOld(_ report: inout ChangeReport, _ prior: inout PriorCall?) -> AnyObject? {
-    guard !changes.isEmpty, let root = living else { return nil }
-    let needsOld = state.needsOld
-    let needsPrior = needsOld && state.needsPrior
-    if needsPrior { beginPrior() }
-    if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
-    let value: Value =
-      isDirect
-      ? read(root)
-      : needsOld ? asOldReader { read(root) } : asReaderBeforeChange { read(root) }
-    if let edit = report.edit, !isPlaced(edit, atBeginning: true, { $0.begins(with: value) }) {
-      report.dropEdit()
-    }
-    if !needsOld { return nil }
-    let old = OldValue(value)
-    if needsPrior {
-      let change = Change(
-        .prior, report.edit?.edit.deed, old: value, new: value, hasOld: true, path: request.path,
-        changed: report.changed)
-      // Who is added meanwhile receives the next change.
-      let newest = SourceRegistry.newestID
-      prior = { [self] link in
-        defer { endPrior() }
-        if link.hasEnded || isDeferred { return }
-        Scope.withObservers { changes.post(change, in: 0...newest) }
-      }
-    }
-    return old
+  override var isUnheard: Bool {
+    if !changes.isEmpty { return false }
+    if isStale { return true }
+    // An observer is added before `isStale` is read: it finds what is stored here, or is found.
+    stale.store(true, ordering: .sequentiallyConsistent)
+    return changes.isEmpty
   }
 
-  override func deliver(_ report: ChangeReport) {
-    if isUnheard { return }
-    guard let change = change(for: report) else { return }
+  var isStale: Bool { stale.load(ordering: .sequentiallyConsistent) }
+  func noteFollowed() { stale.store(false, ordering: .sequentiallyConsistent) }
+
+  /// Whether the value that was reported is kept until the next change.
+  private var keepsKnown: Bool { needsOld && (!isDirect || request.isForAnyThread) }
+
+  /// Takes the value that a new observer has read as the one that was reported last.
+  func know(_ value: Value) {
+    if keepsKnown && (known == nil || isStale) { known = OldValue(value) }
+  }
+
+  /// The value that an observer of a shared object begins with, and the number of the change that
+  /// has stored it.
+  ///
+  /// Called in the turn of the calling thread.
+  func firstValue(of root: Root) -> (Value, UInt) {
+    // The waiting call would report what is read now.
+    makeNewestCall()
+    let value = follow { read(root) }
+    let exactNumber = isDirect ? exactNumber : nil
+    // A change since the last call is reported after this one.
+    if exactNumber == nil, let known, !isStale { return (known.value, 0) }
+    know(value)
+    return (value, exactNumber ?? 0)
+  }
+
+  // MARK: Objects that stay in one isolation
+
+  override func noteBeginning(of property: ObservedProperty, _ edit: CollectionEdit?) {
+    if changes.isEmpty { return }
+    guard let root = living else { return }
+    if known == nil || edit != nil {
+      let value = Scope.withObservers { isDirect ? follow { read(root) } : peek { read(root) } }
+      if edit?.begins(with: value) == true { self.edit = edit }
+      if needsOld && known == nil { known = OldValue(value) }
+    }
+    if needsPrior, let known {
+      report(
+        Change(
+          .prior, edit?.deed, old: known.value, new: known.value, hasOld: true, path: request.path,
+          changed: ChangedPaths(property.path)))
+    }
+  }
+
+  override func report(_ changed: ChangedPaths, _ edit: CollectionEdit?) {
+    // Not kept during the calls, because an observer may release the object.
+    var root = changedRoot
+    if root == nil { return }
+    let change = change(of: root!, changed, edit)
+    root = nil
+    report(change)
+  }
+
+  override func add(_ changed: ChangedPaths, _ edit: CollectionEdit?) {
+    if let root = changedRoot { add(change(of: root, changed, edit)) }
+  }
+
+  override func report<Made, Member>(_ change: Made, of type: Member.Type) {
+    // The property of a direct key path has the value's type.
+    require(Member.self == Value.self, "A property changed its type")
+    guard teller.begin() else {
+      add(same(change, as: Change.self))
+      return teller.makeCalls()
+    }
+    noteRound()
+    untyped.post(change)
+    teller.end()
+  }
+
+  private func report(_ change: Change) {
+    guard teller.begin() else {
+      add(change)
+      return teller.makeCalls()
+    }
+    noteRound()
     if Scope.isAnyOpen {
       Scope.withObservers { changes.post(change) }
     } else {
       changes.post(change)
     }
+    teller.end()
   }
 
-  /// Whether a change has no observer, and the path need not be followed either.
-  private var isUnheard: Bool { changes.isEmpty && (isDirect || isOver) }
-
-  override func followAnew(after report: ChangeReport) {
-    if !isDirect && !isOver { _ = change(for: report) }
-  }
-
-  override func deliver(_ path: KVOPath) {
-    if isUnheard { return }
-    var root = living
-    if root == nil { return }
-    let value = isDirect ? read(root!) : readAndFollow(root!)
-    // Not kept during the calls: the first observer may release the object.
-    root = nil
-    post(value, isDirect ? nil : ChangedPaths(path))
-  }
-
-  override func deliver<Made, Member>(_ change: Made, of type: Member.Type) {
-    // The property of a direct key path has the value's type.
-    require(Member.self == Value.self, "A property changed its type")
-    state.clear()
-    untyped.post(change)
-  }
-
-  private func post(_ value: Value, _ changed: consuming ChangedPaths?) {
-    state.clear()
-    changes.post(
-      Change(
-        .changed, nil, old: value, new: value, hasOld: false, path: request.path, changed: changed))
-  }
-
-  override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {
-    var change: Change?
-    var isMade = false
-    return { [self] range in
-      // Read when its turn comes, since earlier observers may make further changes.
-      if !isMade && !isUnheard { change = self.change(for: report) }
-      isMade = true
-      if let change { Scope.withObservers { changes.post(change, in: range) } }
+  /// Adds a call of the observers that are registered now.
+  private func add(_ change: Change) {
+    let limit = changes.newestID
+    teller.add { [self] in
+      number = 0
+      post(change, limit)
     }
   }
 
-  override func firstObserver(from id: UInt64) -> UInt64? { changes.first(from: id) }
-
-  /// The change to deliver; `nil` if its value has been delivered.
-  private func change(for report: ChangeReport) -> Change? {
-    guard let root = living else { return nil }
-    if let values = report.values, isDirect { return change(of: values, report) }
-    state.number = 0
-    let new = isDirect ? readDirectly(root) : readAndFollow(root)
-    if handsOver { raiseFloor() }
-    if let transactions = report.outlasted, state.needsOld {
-      let old = OldValue(new)
-      let replaced = keeper.withLock { $0.keepOld(old, after: transactions) }
-      withExtendedLifetime(replaced) {}
-    }
-    var edit: CollectionEdit?
-    if let announced = report.edit, isPlaced(announced, atBeginning: false, { $0.ends(with: new) }),
-      announced.edit.mayEnd(with: new)
-    {
-      edit = announced.edit
-    }
-    let old = report.old == nil ? nil : old(of: report)
-    if state.isCompared { compare(OldValue(new), with: report.known, before: report.knownBefore) }
-    state.isEdit = edit != nil
-    return makeChange(old, new, report, edit)
+  /// The object, if a change of it is to be reported here and now.
+  private var changedRoot: Root? {
+    let isUnheard = isUnheard
+    if !isUnheard && !isReady { return nil }
+    hasBegun = false
+    return isUnheard ? nil : living
   }
 
-  // Separate functions, here and below: a function looks up all types that it names, even if it
-  // does not use them.
+  /// Reads the value after a change, and follows what is read.
+  private func change(
+    of root: Root, _ changed: ChangedPaths, _ edit: CollectionEdit?
+  ) -> Change {
+    let new = follow { read(root) }
+    return makeChange(new, edit == nil ? nil : deed(of: edit, new), changed)
+  }
+
+  // Separate functions, here and below, because a function looks up all types that it names, even
+  // if it does not use them.
   @inline(never)
-  private func old(of report: ChangeReport) -> OldValue<Value>? {
-    // The box that `readOld` made.
-    report.old as? OldValue<Value>
-  }
-
-  /// The change to deliver, with values that the class provided.
-  @inline(never)
-  private func change(of box: AnyObject, _ report: ChangeReport) -> Change? {
-    guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return nil }
-    state.number = values.number
-    let old = state.needsOld ? OldValue(values.old) : nil
-    // A setter may store something else than it was given.
-    let edit = report.edit?.edit
-    // The class has read it for this very change.
-    if state.isCompared { compare(OldValue(values.new), with: old, before: .max) }
-    let made = edit?.mayEnd(with: values.new) == true ? edit : nil
-    state.isEdit = made != nil
-    return makeChange(old, values.new, report, made)
-  }
-
-  /// Whether the indexes of an edit are valid for a value that has been read.
-  ///
-  /// - Parameters:
-  ///   - atBeginning: Whether the change has not been made yet.
-  ///   - isItsOwn: Compares the value with that of the edit. Called if the key path isn't the
-  ///     edited property itself.
-  private func isPlaced(
-    _ edit: AnnouncedEdit, atBeginning: Bool, _ isItsOwn: (CollectionEdit) -> Bool
-  ) -> Bool {
-    guard edit.isOf(Value.self, isDirect: isDirect) else { return isItsOwn(edit.edit) }
-    return edit.isWhole(atBeginning: atBeginning)
+  private func deed(of edit: CollectionEdit?, _ new: Value) -> CollectionEdit.Deed? {
+    defer { self.edit = nil }
+    guard let edit, edit === self.edit, edit.ends(with: new) else { return nil }
+    return edit.deed
   }
 
   private func makeChange(
-    _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport, _ edit: CollectionEdit?
+    _ new: Value, _ deed: CollectionEdit.Deed?, _ changed: ChangedPaths
   ) -> Change {
-    Change(
-      .changed, edit?.deed, old: old?.value ?? new, new: new, hasOld: old != nil,
-      path: request.path, changed: report.changed)
+    if known != nil || keepsKnown { return makeChangeFromKnown(new, deed, changed) }
+    return Change(
+      .changed, deed, old: new, new: new, hasOld: false, path: request.path,
+      changed: isDirect ? nil : changed)
+  }
+
+  @inline(never)
+  private func makeChangeFromKnown(
+    _ new: Value, _ deed: CollectionEdit.Deed?, _ changed: ChangedPaths
+  ) -> Change {
+    let old = known
+    known = keepsKnown ? OldValue(new) : nil
+    return Change(
+      .changed, deed, old: old?.value ?? new, new: new, hasOld: old != nil, path: request.path,
+      changed: isDirect ? nil : changed)
+  }
+
+  // MARK: Objects that any thread may change
+
+  override func add<Member: Sendable>(
+    _ old: Member, _ new: Member, _ number: UInt, _ edit: CollectionEdit?
+  ) {
+    if isUnheard { return }
+    let (old, new) = (same(old, as: Value.self), same(new, as: Value.self))
+    let limit = changes.newestID
+    teller.add { [self] in
+      self.number = number
+      if known != nil { known = OldValue(new) }
+      let isEdit = edit.map { $0.begins(with: old) && $0.ends(with: new) } ?? false
+      let change = Change(
+        .changed, isEdit ? edit?.deed : nil, old: old, new: new, hasOld: needsOld,
+        path: request.path, changed: nil)
+      post(change, limit)
+    }
+  }
+
+  private func post(_ change: Change, _ limit: UInt64) {
+    noteRound()
+    Scope.withObservers { changes.post(change, in: 0...limit) }
+  }
+
+  override func reportNewest(_ changed: ChangedPaths) {
+    if isUnheard { return }
+    guard let root = living else { return }
+    number = 0
+    post(makeChange(follow { read(root) }, nil, changed), .max)
   }
 }

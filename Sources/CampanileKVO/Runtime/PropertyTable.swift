@@ -4,11 +4,8 @@ import Synchronization
 /// The properties of one object that have been observed.
 ///
 /// Evaluations keep these properties and not the object. So the end of the object can be noticed,
-/// and unlinking needs nothing of a dead object.
-///
-/// The first properties stay as long as the object lives. Few objects have more, except for those
-/// whose key paths have arguments. Of the later ones, a property leaves when the last evaluation that
-/// followed it does so no more, or at its next change.
+/// and unlinking needs nothing of a dead object. Properties that nothing follows any more are removed
+/// when their number has doubled.
 final class PropertyTable: Sendable {
   /// A key path that was looked up, found or not.
   private struct Familiar {
@@ -23,8 +20,6 @@ final class PropertyTable: Sendable {
     let hash: Int
     var properties: [ObservedProperty] = []
     var version = 0
-    /// Whether the next property stays.
-    var isRoomy = false
 
     /// The property of a key path.
     func first(of keyPath: KeyPathIdentity) -> ObservedProperty? {
@@ -35,17 +30,17 @@ final class PropertyTable: Sendable {
   /// Protected by the lock.
   private struct State {
     private static let familiarLimit = 8
-    /// The number of properties that stay.
-    private static let lastingCount = 64
+    private static let purgeMinimum = 32
 
     /// The properties by the hashes of their key paths.
     ///
     /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So they are
     /// hashed and compared outside the lock.
     private var properties: [Int: [ObservedProperty]] = [:]
-    private var count = 0
-    /// How often a property has been added or has left.
+    /// How often the properties have changed.
     private var version = 0
+    private var count = 0
+    private var purgeThreshold = purgeMinimum
     /// The first few key paths that were looked up, found or not.
     ///
     /// A key path literal of a class that is not generic is one object. Finding it by identity
@@ -68,7 +63,6 @@ final class PropertyTable: Sendable {
     func look(for candidates: inout Candidates) {
       candidates.properties = properties[candidates.hash] ?? []
       candidates.version = version
-      candidates.isRoomy = count < Self.lastingCount
     }
 
     /// Remembers the result of a look-up.
@@ -94,15 +88,32 @@ final class PropertyTable: Sendable {
       return true
     }
 
-    /// Removes a property, which the caller keeps.
+    /// All properties, if their number has doubled since the last purge.
+    mutating func suspects() -> [ObservedProperty] {
+      if count < purgeThreshold { return [] }
+      // No other thread begins a purge meanwhile.
+      purgeThreshold = .max
+      return all
+    }
+
+    /// Removes the properties to which nothing but the table refers.
     ///
-    /// - Parameter stale: On return, the remembered look-ups, which the caller releases.
-    mutating func remove(_ property: ObservedProperty, _ hash: Int, _ stale: inout [Familiar]) {
-      properties[hash]?.removeAll { $0 === property }
-      if properties[hash]?.isEmpty == true { properties[hash] = nil }
-      count -= 1
+    /// A property that is being followed, or looked at by a setter, is also referred to by that code.
+    ///
+    /// - Returns: The removed properties, which the caller releases.
+    mutating func purge() -> [ObservedProperty] {
+      var removed: [ObservedProperty] = []
+      for hash in Array(properties.keys) {
+        var same = properties.removeValue(forKey: hash) ?? []
+        for index in same.indices.reversed() where isKnownUniquelyReferenced(&same[index]) {
+          removed.append(same.remove(at: index))
+        }
+        if !same.isEmpty { properties[hash] = same }
+      }
+      count -= removed.count
       version += 1
-      swap(&familiar, &stale)
+      purgeThreshold = max(Self.purgeMinimum, count * 2)
+      return removed
     }
   }
 
@@ -151,23 +162,29 @@ final class PropertyTable: Sendable {
     while true {
       let candidates = candidates(hash)
       if let known = candidates.first(of: key) { return known }
-      let home = candidates.isRoomy ? nil : ObservedProperty.Home(table: self, hash: hash)
-      let property = ObservedProperty(keyPath, of: subject, home)
+      let property = ObservedProperty(keyPath, of: subject)
       let isAdded = state.withLock { state in
         let isAdded = state.add(property, to: candidates, &stale)
         // Counted before another thread can find the property.
         if isAdded { additions.wrappingAdd(1, ordering: .releasing) }
         return isAdded
       }
-      if isAdded { return property }
+      if isAdded {
+        stale = []
+        purge()
+        return property
+      }
     }
   }
 
-  /// Removes a property, unless it is in use.
-  func retire(_ property: ObservedProperty, _ hash: Int) {
-    var stale: [Familiar] = []
-    // In one step, so that whoever finds the property retired finds another one here.
-    state.withLock { if property.retire() { $0.remove(property, hash, &stale) } }
+  private func purge() {
+    var suspects = state.withLock { $0.suspects() }
+    if suspects.isEmpty { return }
+    for property in suspects { property.releaseOwn() }
+    suspects = []
+    // Key paths may have arguments, whose deinits are foreign code.
+    let removed = state.withLock { $0.purge() }
+    withExtendedLifetime(removed) {}
   }
 
   /// Ends the observations of the object, in the object's deinit.

@@ -2,11 +2,10 @@ import Campanile
 
 /// Collects the properties that are read while a key path is evaluated.
 ///
-/// A key path cannot be decomposed.
+/// A key path cannot be decomposed, so the getters report themselves, and the properties that they
+/// report are followed.
 ///
-/// So the getters report themselves, and the properties that they report are followed.
-///
-/// One collector serves one evaluation repeatedly. It remembers the previous reads. As long as the
+/// One collector serves one evaluation repeatedly, and remembers the previous reads. As long as the
 /// same properties are read again, a read is a comparison, without a look-up or an allocation.
 ///
 /// Used by the thread that evaluates. Its calls do not overlap.
@@ -33,24 +32,13 @@ final class ReadCollector: Scope {
   private var known: Set<ObjectIdentifier> = []
   private var isOpen = false
 
-  /// Whether properties that have not been observed are left out.
-  let isOfKnown: Bool
-  /// Whether nothing is collected, because an old value is read.
-  private let isSilent: Bool
-
-  init(isOfKnown: Bool = false, isSilent: Bool = false) {
-    self.isOfKnown = isOfKnown
-    self.isSilent = isSilent
-  }
-
   override var collector: ReadCollector? { self }
 
   /// Records a read of the property that is expected next.
   ///
   /// - Returns: Whether it was that property.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    // Several threads may read old values with one silent collector, so its state is not accessed.
-    guard !isSilent, isOpen, count < reads.count,
+    guard isOpen, count < reads.count,
       reads[count].property.pathID == ObjectIdentifier(keyPath),
       reads[count].property.subject.id == ObjectIdentifier(subject),
       // Another object may have been allocated at its address.
@@ -66,7 +54,7 @@ final class ReadCollector: Scope {
   }
 
   func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
-    guard !isSilent, isOpen else { return }
+    guard isOpen else { return }
     let read = Read(property: property, revision: revision, isExact: isExact)
     if count < reads.count && reads[count].property === property {
       change { $0[count] = read }
@@ -80,6 +68,14 @@ final class ReadCollector: Scope {
       isOther = true
     }
     count += 1
+  }
+
+  /// Counts a change that a getter has made of a property that it has read.
+  func noteChange(of property: ObservedProperty) {
+    guard isOpen, let place = reads[..<count].firstIndex(where: { $0.property === property }) else {
+      return
+    }
+    change { $0[place].revision += 1 }
   }
 
   private func change(_ body: (inout [Read]) -> Void) {

@@ -33,22 +33,6 @@ class Scope {
   /// Most code checks only this.
   static var isAnyOpen: Bool { OpenScopes.count.load(ordering: .relaxed) != 0 }
 
-  /// Records in the transaction of the calling code that a property has changed.
-  static func note(_ path: @autoclosure () -> KVOPath, of object: AnyObject) {
-    if let transaction = current?.transaction { transaction.note(path(), of: object) }
-  }
-
-  /// Runs `body` and collects its reads.
-  ///
-  /// Another thread may use the same collector.
-  static func with<Result>(_ collector: ReadCollector, _ body: () throws -> Result) rethrows
-    -> Result
-  {
-    let scope = Scope(in: current)
-    scope.outerCollector = collector
-    return try scope.run(body)
-  }
-
   /// Runs `body` as a part of a transaction.
   static func with<Result>(_ transaction: Transaction, _ body: () throws -> Result) rethrows
     -> Result
@@ -65,15 +49,14 @@ class Scope {
     return try scope.run(body)
   }
 
-  /// Runs observers.
-  ///
-  /// Their reads and changes are not part of the evaluation or the edit that led to them.
-  static func withObservers(_ body: () -> Void) {
+  /// Runs observers, whose reads and changes are not part of the evaluation or the edit that led to
+  /// their calls.
+  static func withObservers<Result>(_ body: () -> Result) -> Result {
     guard let outer = current, outer.collector != nil || outer.edit != nil else { return body() }
     let scope = Scope(in: outer)
     scope.outerCollector = nil
     scope.edit = nil
-    scope.run(body)
+    return scope.run(body)
   }
 
   /// Runs `body` with this scope, inside the current transaction and edit.

@@ -40,7 +40,7 @@ struct ArrayEditorTests {
     let radio = Radio()
     radio.presets = (0..<100).map(String.init)
     var replica = Replica(radio.presets)
-    let token = radio.observe(\.presets, .old) { _, change in replica.apply(change) }
+    let token = radio.observe(\.presets, options: .old) { _, change in replica.apply(change) }
     radio.mutableArray(\.presets).shuffle()
     var generator = SeededGenerator(7)
     radio.mutableArray(\.presets).shuffle(using: &generator)
@@ -136,7 +136,7 @@ struct ArrayEditorTests {
     let radio = Radio()
     radio.presets = (0..<Int.random(in: 0...12, using: &random)).map(String.init)
     var replica = Replica(radio.presets)
-    let token = radio.observe(\.presets, .old) { _, change in replica.apply(change) }
+    let token = radio.observe(\.presets, options: .old) { _, change in replica.apply(change) }
     for round in 0..<20 {
       radio.mutableArray(\.presets).edit { edited in
         for step in 0..<Int.random(in: 0...4, using: &random) {

@@ -27,7 +27,7 @@ struct DeathTests {
     weak let weakOwner = keeper.object
     let radio = Radio()
     let heard = Recorder<String>()
-    keeper.object?.kvo.observe(radio, \.volume, .prior) { _, _, change in
+    keeper.object?.kvo.observe(radio, \.volume, options: .prior) { _, _, change in
       heard.record("\(change.phase)")
       keeper.object = nil
     }
@@ -43,7 +43,7 @@ struct DeathTests {
     weak let weakOwner = keeper.object
     let radio = Radio()
     let heard = Recorder<String>()
-    keeper.object?.kvo.observe(radio, \.display, .initial) { _, _, change in
+    keeper.object?.kvo.observe(radio, \.display, options: .initial) { _, _, change in
       heard.record("\(change.phase)")
       keeper.object = nil
     }
@@ -74,7 +74,7 @@ struct DeathTests {
     let keeper = Keeper(Radio())
     weak let weakRoot = keeper.object
     keeper.object?.next = leaf
-    log.kvo.observe(keeper.object!, \.next?.volume, [.prior, .old]) { log, _, change in
+    log.kvo.observe(keeper.object!, \.next?.volume, options: [.prior, .old]) { log, _, change in
       log.lines.append("\(change.phase)")
       keeper.object = nil
     }
@@ -108,7 +108,7 @@ struct DeathTests {
     root.next?.next = Radio()
     weak let middle = root.next
     weak let leaf = root.next?.next
-    log.kvo.observe(root, \.next?.next?.volume, .old) { log, root, change in
+    log.kvo.observe(root, \.next?.next?.volume, options: .old) { log, root, change in
       log.lines.append("\((change.old ?? nil) ?? -1) -> \(change.new ?? -1)")
       if change.new == 1 { root.next = nil }
     }
@@ -129,7 +129,7 @@ struct DeathTests {
     let holder = Holder()
     let radio = Radio()
     var phases: [KVOChange<String>.Phase] = []
-    holder.token = radio.observe(\.display, [.prior, .old]) { _, change in
+    holder.token = radio.observe(\.display, options: [.prior, .old]) { _, change in
       phases.append(change.phase)
       holder.token = nil
     }
@@ -159,7 +159,6 @@ struct DeathTests {
     init(_ settings: Track) { self.settings = settings }
   }
 
-  // Broken by: KeyPathEvaluation.living, if it does not finish.
   @Test(
     "K9 Observations of an object without an own property on the path end at a change",
     arguments: [false, true])
@@ -168,7 +167,7 @@ struct DeathTests {
     let tokens = (0..<3).map { _ in
       let mark = Tracked(count)
       let options: KVOChange<Int>.Options = isOldAsked ? .old : []
-      return Row(settings).observe(\.settings.seconds, options) { _, _ in mark.touch() }
+      return Row(settings).observe(\.settings.seconds, options: options) { _, _ in mark.touch() }
     }
     // Another evaluation of the same property, since several are told in another way than one.
     let others = [1, 2].map { _ in settings.observe(\.seconds) { _, _ in } }
@@ -200,7 +199,7 @@ struct DeathTests {
   func changeInDeinit() {
     let host = Host()
     host.guest = Mortal { $0.value = 99 }
-    log.kvo.observe(host, \.text, [.old, .prior]) { log, _, change in
+    log.kvo.observe(host, \.text, options: [.old, .prior]) { log, _, change in
       log.lines.append("\(change.phase) \(change.old ?? "-") > \(change.new)")
     }
     host.guest = nil
@@ -211,7 +210,7 @@ struct DeathTests {
   func otherChangeInDeinit() {
     let host = Host()
     host.guest = Mortal { [unowned host] _ in host.deaths += 1 }
-    log.kvo.observe(host, \.text, .old) { log, _, change in
+    log.kvo.observe(host, \.text, options: .old) { log, _, change in
       log.lines.append("\(change.old ?? "-") > \(change.new)")
     }
     host.guest = Mortal { _ in }
@@ -223,7 +222,7 @@ struct DeathTests {
   @Test("A macro's object that changes itself when it dies is not told of")
   func macroInDeinit() {
     var closing: Closing? = Closing()
-    log.kvo.observe(closing!, \.value, [.old, .prior]) { log, _, change in
+    log.kvo.observe(closing!, \.value, options: [.old, .prior]) { log, _, change in
       log.lines.append("\(change.new)")
     }
     let token = closing?.observe(\.value) { [log] _, change in log.lines.append("token") }
@@ -245,7 +244,7 @@ struct DeathTests {
       init(_ heard: Recorder<Int>) {
         self.heard = heard
         kvo.observe(self, \.model.number) { own, _, change in own.heard.record(change.new) }
-        kvo.observe(self, \.constant, .initial) { own, _, change in
+        kvo.observe(self, \.constant, options: .initial) { own, _, change in
           own.heard.record(change.new)
         }
       }
@@ -323,7 +322,7 @@ struct DeathTests {
           counter.increment()
         } else {
           let probe = Tracked(live)
-          let token = counter.observe(\.double, [.old, .prior, .distinct]) { _, _ in
+          let token = counter.observe(\.double, options: [.old, .distinct]) { _, _ in
             probe.touch()
           }
           counter.increment()

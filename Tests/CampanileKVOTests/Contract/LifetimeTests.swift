@@ -119,7 +119,6 @@ struct LifetimeTests {
     #expect(guests.current < 100)
   }
 
-  // Broken by: KVOController.isObserving, if it does not ask whether the owner lives.
   @Test("K8 With its owner a controller observes nothing any more, whether or not that was noticed")
   func ownerIsGone() {
     final class Guest {}
@@ -290,7 +289,7 @@ struct LifetimeTests {
       weak let weakPayload = payload
       var radio: Radio? = Radio()
       var kvo: KVOController<Log>? = KVOController(owner: log)
-      kvo?.observe(radio!, \.volume, end == .once ? .once : []) { [payload] _, _, _ in
+      kvo?.observe(radio!, \.volume, options: end == .once ? .once : []) { [payload] _, _, _ in
         withExtendedLifetime(payload) {}
       }
       payload = nil
@@ -314,7 +313,7 @@ struct LifetimeTests {
     weak let weakArtist = track?.artist
     let player = Player()
     player.current = track
-    log.kvo.observe(player, \.current?.artist?.name, [.old, .initial]) { _, _, _ in }
+    log.kvo.observe(player, \.current?.artist?.name, options: [.old, .initial]) { _, _, _ in }
     track = nil
     player.current = nil
     #expect(weakTrack == nil)
@@ -328,7 +327,7 @@ struct LifetimeTests {
     let record = Record()
     var cover: Cover? = Cover()
     weak let weakCover = cover
-    log.kvo.observe(record, \.cover, [.old, .prior, .initial]) { _, _, _ in }
+    log.kvo.observe(record, \.cover, options: [.old, .prior, .initial]) { _, _, _ in }
     record.cover = cover
     cover = nil
     record.cover = nil

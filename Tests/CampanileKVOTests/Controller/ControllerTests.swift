@@ -15,9 +15,9 @@ struct ControllerTests {
 
   @Test("Ignore leaves the observation there is, and says so")
   func ignore() {
-    let first = log.kvo.observe(radio, \.volume, [], append("first"))
+    let first = log.kvo.observe(radio, \.volume, options: [], append("first"))
     #expect(first.outcome == .added)
-    let second = log.kvo.observe(radio, \.volume, [], append("second"))
+    let second = log.kvo.observe(radio, \.volume, options: [], append("second"))
     #expect(second.outcome == .alreadyObserved)
     #expect(second.registration == first.registration)
     radio.volume = 1
@@ -26,7 +26,7 @@ struct ControllerTests {
 
   @Test("Replace ends the observation there is")
   func replace() {
-    let first = log.kvo.observe(radio, \.volume, [], append("first"))
+    let first = log.kvo.observe(radio, \.volume, options: [], append("first"))
     let second = log.kvo.observe(radio, \.volume, policy: .replace, append("second"))
     #expect(second.outcome == .added)
     #expect(!first.registration.isActive && second.registration.isActive)
@@ -36,7 +36,7 @@ struct ControllerTests {
 
   @Test("Append makes another one, after the first")
   func appendPolicy() {
-    let first = log.kvo.observe(radio, \.volume, [], append("first"))
+    let first = log.kvo.observe(radio, \.volume, options: [], append("first"))
     let second = log.kvo.observe(radio, \.volume, policy: .append, append("second"))
     #expect(second.outcome == .added)
     #expect(second.registration != first.registration)
@@ -48,16 +48,16 @@ struct ControllerTests {
 
   @Test("Ignore with initial makes no initial call")
   func ignoredInitial() {
-    log.kvo.observe(radio, \.volume, .initial, append("first"))
-    log.kvo.observe(radio, \.volume, .initial, append("second"))
+    log.kvo.observe(radio, \.volume, options: .initial, append("first"))
+    log.kvo.observe(radio, \.volume, options: .initial, append("second"))
     #expect(log.lines == ["first 0"])
   }
 
   @Test("What has been unobserved can be observed again")
   func again() {
-    log.kvo.observe(radio, \.volume, [], append("first"))
+    log.kvo.observe(radio, \.volume, options: [], append("first"))
     log.kvo.unobserve(radio, \.volume)
-    #expect(log.kvo.observe(radio, \.volume, [], append("second")).outcome == .added)
+    #expect(log.kvo.observe(radio, \.volume, options: [], append("second")).outcome == .added)
     radio.volume = 1
     #expect(log.lines == ["second 1"])
   }
@@ -65,8 +65,8 @@ struct ControllerTests {
   @Test("Two controllers observe the same key path independently")
   func twoControllers() {
     let other = Log()
-    log.kvo.observe(radio, \.volume, [], append("first"))
-    #expect(other.kvo.observe(radio, \.volume, [], append("second")).outcome == .added)
+    log.kvo.observe(radio, \.volume, options: [], append("first"))
+    #expect(other.kvo.observe(radio, \.volume, options: [], append("second")).outcome == .added)
     radio.volume = 1
     #expect(log.lines == ["first 1"] && other.lines == ["second 1"])
   }
@@ -75,7 +75,7 @@ struct ControllerTests {
 
   @Test("One key path of an object is unobserved, the others stay")
   func unobserveKeyPath() {
-    log.kvo.observe(radio, \.volume, [], append("volume"))
+    log.kvo.observe(radio, \.volume, options: [], append("volume"))
     log.kvo.observe(radio, \.station) { log, _, change in log.lines.append(change.new) }
     log.kvo.unobserve(radio, \.volume)
     radio.volume = 1
@@ -86,9 +86,9 @@ struct ControllerTests {
   @Test("An object is unobserved, the others stay")
   func unobserveObject() {
     let other = Radio()
-    log.kvo.observe(radio, \.volume, [], append("one"))
+    log.kvo.observe(radio, \.volume, options: [], append("one"))
     log.kvo.observe(radio, \.station) { log, _, change in log.lines.append(change.new) }
-    log.kvo.observe(other, \.volume, [], append("other"))
+    log.kvo.observe(other, \.volume, options: [], append("other"))
     log.kvo.unobserve(radio)
     radio.volume = 1
     radio.station = "One"
@@ -98,12 +98,12 @@ struct ControllerTests {
 
   @Test("Everything is unobserved, and the controller can be used again")
   func unobserveAll() {
-    log.kvo.observe(radio, \.volume, [], append("first"))
+    log.kvo.observe(radio, \.volume, options: [], append("first"))
     log.kvo.unobserveAll()
     radio.volume = 1
     #expect(log.lines.isEmpty)
     #expect(log.kvo.observationCount == 0)
-    log.kvo.observe(radio, \.volume, [], append("second"))
+    log.kvo.observe(radio, \.volume, options: [], append("second"))
     radio.volume = 2
     #expect(log.lines == ["second 2"])
   }
@@ -113,7 +113,7 @@ struct ControllerTests {
     log.kvo.unobserve(radio, \.volume)
     log.kvo.unobserve(radio)
     log.kvo.unobserveAll()
-    log.kvo.observe(radio, \.volume, [], append("first"))
+    log.kvo.observe(radio, \.volume, options: [], append("first"))
     log.kvo.unobserve(radio, \.station)
     log.kvo.unobserve(Radio())
     radio.volume = 1
@@ -122,7 +122,7 @@ struct ControllerTests {
 
   @Test("Unobserving inside the initial call ends the observation")
   func unobserveInsideInitial() {
-    log.kvo.observe(radio, \.volume, .initial) { log, radio, change in
+    log.kvo.observe(radio, \.volume, options: .initial) { log, radio, change in
       log.lines.append("\(change.new)")
       log.kvo.unobserve(radio, \.volume)
     }
@@ -145,7 +145,7 @@ struct ControllerTests {
 
   @Test("Unobserving inside the prior call spares the change")
   func unobserveInsidePrior() {
-    log.kvo.observe(radio, \.volume, .prior) { log, radio, change in
+    log.kvo.observe(radio, \.volume, options: .prior) { log, radio, change in
       log.lines.append("\(change.phase)")
       log.kvo.unobserve(radio, \.volume)
     }
@@ -197,7 +197,7 @@ struct ControllerTests {
     let panel = Panel()
     let player = Player()
     panel.kvo.observe(radio, \.volume)
-    panel.kvo.observe(player, \.title, .initial)
+    panel.kvo.observe(player, \.title, options: .initial)
     radio.volume = 3
     player.title = "Aria"
     #expect(panel.lines == ["Player ", "Radio 3", "Player Aria"])
@@ -211,7 +211,7 @@ struct ControllerTests {
       func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { changes.append(change) }
     }
     let keeper = Keeper()
-    keeper.kvo.observe(radio, \.presets, [.old, .prior])
+    keeper.kvo.observe(radio, \.presets, options: [.old, .prior])
     radio.mutableArray(\.presets).append("a")
     #expect(keeper.changes.map(\.phase) == [.prior, .changed])
     #expect(keeper.changes.map(\.edit) == [.insertion, .insertion])
@@ -225,7 +225,7 @@ struct ControllerTests {
   @Test("A token ends its observation when it is released")
   func token() {
     var lines: [String] = []
-    var token: ObservationToken? = radio.observe(\.volume, .initial) { radio, change in
+    var token: ObservationToken? = radio.observe(\.volume, options: .initial) { radio, change in
       lines.append("\(change.new)")
     }
     radio.volume = 3
@@ -241,7 +241,7 @@ struct ControllerTests {
 
   @Test("A paused registration skips changes")
   func pause() {
-    let registration = log.kvo.observe(radio, \.volume, [], append("volume")).registration
+    let registration = log.kvo.observe(radio, \.volume, options: [], append("volume")).registration
     registration.pause()
     radio.volume = 1
     registration.resume()
@@ -254,7 +254,7 @@ struct ControllerTests {
   @Test("The description lists objects, key paths, options and place")
   func description() {
     let kvo = log.kvo
-    kvo.observe(radio, \.volume, [.initial, .old]) { _, _, _ in }
+    kvo.observe(radio, \.volume, options: [.initial, .old]) { _, _, _ in }
     kvo.observe(Player(), \.title) { _, _, _ in }
     let player = Player()
     kvo.observe(player, \.title) { _, _, _ in }

@@ -108,6 +108,75 @@ struct TrackingTests {
     #expect(Set(tracked.values) == ["outer", "inner"])
   }
 
+  @Test("What is read for an observation is not tracked by code around it")
+  func readForObservation() {
+    let (player, radio, counter, meter) = (Player(), Radio(), Counter(), Meter())
+    var tokens: [ObservationToken] = []
+    track {
+      tokens = [
+        player.observe(\.line, options: [.initial, .old]) { _, _ in },
+        radio.observe(\.display, options: .old) { _, _ in },
+        counter.observe(\.double, options: .initial) { _, _ in },
+        meter.observe(\.count, options: .initial) { _, _ in },
+      ]
+      player.title = "a"
+    }
+    (player.title, radio.volume, counter.count, meter.count) = ("b", 1, 1, 1)
+    #expect(tracked.count == 0)
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// Begins each change, and lets others run before it stores the new value.
+  final class Window: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked((stored: 0, other: 0))
+    let beforeStoring = Slot<@Sendable () -> Void>()
+    var stored: Int {
+      get { registrar.value(of: self, \.stored) { read in state.withLock { read($0.stored) } } }
+      set {
+        registrar.change(
+          of: self, \.stored,
+          under: { change in
+            beforeStoring.value?()
+            state.withLock { change(&$0.stored) }
+          }
+        ) { $0 = newValue }
+      }
+    }
+    var other: Int {
+      get {
+        registrar.access(self, keyPath: \.other)
+        return state.withLock { $0.other }
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.other) {
+          beforeStoring.value?()
+          state.withLock { $0.other = newValue }
+        }
+      }
+    }
+  }
+
+  @Test(
+    "A change is tracked by a reader that begins after its beginning and has the value before it",
+    arguments: [\Window.stored, \.other] as [any ReferenceWritableKeyPath<Window, Int> & Sendable])
+  func changeInWindow(path: any ReferenceWritableKeyPath<Window, Int> & Sendable) {
+    let window = Window()
+    let tracked = tracked
+    for round in 1...2 {
+      window.beforeStoring.set { [unowned window] in
+        window.beforeStoring.set(nil)
+        withObservationTracking {
+          #expect(window[keyPath: path] == round - 1)
+        } onChange: {
+          tracked.record("will")
+        }
+      }
+      window[keyPath: path] = round
+      #expect(tracked.count == round)
+    }
+  }
+
   @Test("The other properties of a tracked object do not tell")
   func others() {
     let player = Player()

@@ -11,7 +11,7 @@ struct CycleTests {
   private func follow<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
   ) {
-    log.kvo.observe(object, keyPath, options) { log, _, change in
+    log.kvo.observe(object, keyPath, options: options) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -96,11 +96,11 @@ struct CycleTests {
   @Test("Observers that set the property of each other's come to an end")
   func observersSettingEachOther() {
     let (one, two) = (Radio(), Radio())
-    log.kvo.observe(one, \.volume, .distinct) { log, _, change in
+    log.kvo.observe(one, \.volume, options: .distinct) { log, _, change in
       log.lines.append("one \(change.new)")
       two.volume = change.new
     }
-    log.kvo.observe(two, \.volume, .distinct) { log, _, change in
+    log.kvo.observe(two, \.volume, options: .distinct) { log, _, change in
       log.lines.append("two \(change.new)")
       one.volume = change.new
     }
@@ -219,7 +219,7 @@ struct CycleTests {
     var tokens: [ObservationToken] = []
     lazy.observe = {
       tokens.append(
-        other.observe(\.display, .initial) { _, change in
+        other.observe(\.display, options: .initial) { _, change in
           _ = third.volume
           displays.append(change.new)
         })
@@ -297,7 +297,7 @@ struct CycleTests {
     let (a, b, c) = (radio("a"), radio("b"), radio("c"))
     let list = List()
     list.radios = [a]
-    log.kvo.observe(list, \.names, .old) { log, _, change in
+    log.kvo.observe(list, \.names, options: .old) { log, _, change in
       #expect(change.edit == .setting && change.indexes == nil)
       log.lines.append("\(change.old?.joined() ?? "-") -> \(change.new.joined())")
     }
@@ -317,7 +317,7 @@ struct CycleTests {
     let radio = Radio()
     radio.names = ["x"]
     for path in [\Radio.presets.count, \Radio.names.count] {
-      log.kvo.observe(radio, path, .old) { log, _, change in
+      log.kvo.observe(radio, path, options: .old) { log, _, change in
         #expect(change.edit == .setting && change.indexes == nil)
         log.lines.append("\(change.old ?? -1) -> \(change.new)")
       }

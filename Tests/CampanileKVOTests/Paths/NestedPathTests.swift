@@ -11,7 +11,7 @@ struct NestedPathTests {
   private func follow<Value>(
     _ keyPath: KeyPath<Player, Value>, _ options: KVOChange<Value>.Options = []
   ) {
-    log.kvo.observe(player, keyPath, options) { log, _, change in
+    log.kvo.observe(player, keyPath, options: options) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -116,7 +116,7 @@ struct NestedPathTests {
     let first = Radio()
     let second = Radio()
     first.next = second
-    log.kvo.observe(first, \.next?.volume, .old) { log, _, change in
+    log.kvo.observe(first, \.next?.volume, options: .old) { log, _, change in
       log.lines.append("\(change.old ?? nil, default: "nil") -> \(change.new, default: "nil")")
     }
     second.volume = 3
@@ -138,7 +138,7 @@ struct NestedPathTests {
   func constant() {
     final class Desk: Observable { let name = "one" }
     let desk = Desk()
-    log.kvo.observe(desk, \.name, .initial) { log, _, change in
+    log.kvo.observe(desk, \.name, options: .initial) { log, _, change in
       log.lines.append(change.new)
     }
     #expect(log.lines == ["one"])
@@ -149,7 +149,7 @@ struct NestedPathTests {
     struct Size { var width = 0 }
     final class Window: Observable { @Observed var size = Size() }
     let window = Window()
-    log.kvo.observe(window, \.size.width, .old) { log, _, change in
+    log.kvo.observe(window, \.size.width, options: .old) { log, _, change in
       log.lines.append("\(change.old ?? -1) -> \(change.new)")
     }
     window.size.width = 3

@@ -37,7 +37,7 @@ struct TreeTests {
   private func follow<Value>(
     _ keyPath: KeyPath<Node, Value>, _ options: KVOChange<Value>.Options = [], of node: Node? = nil
   ) {
-    log.kvo.observe(node ?? root, keyPath, options, policy: .append) { log, _, change in
+    log.kvo.observe(node ?? root, keyPath, options: options, policy: .append) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -48,7 +48,7 @@ struct TreeTests {
   @Test("A leaf that was not there is nil before, and an equal leaf of another object is a change")
   func emptyLeaf() {
     var olds: [String??] = []
-    let token = root.observe(\.child?.name, .old) { _, change in olds.append(change.old) }
+    let token = root.observe(\.child?.name, options: .old) { _, change in olds.append(change.old) }
     let first = Node("Hello")
     root.child = first
     root.child = Node("Hello")
@@ -117,7 +117,7 @@ struct TreeTests {
     let (before, after) = (Node("before"), Node("after"))
     root.child = before
     var objects: [ObjectIdentifier?] = []
-    let token = root.observe(\.child, .old) { _, change in
+    let token = root.observe(\.child, options: .old) { _, change in
       objects += [change.old.flatMap { $0 }, change.new].map { $0.map { ObjectIdentifier($0) } }
     }
     follow(\.child?.name, .old)
@@ -324,7 +324,7 @@ struct TreeTests {
   func optionalValues() {
     var changes: [KVOChange<String?>] = []
     root.name = nil
-    let token = root.observe(\.name, [.initial, .old]) { _, change in
+    let token = root.observe(\.name, options: [.initial, .old]) { _, change in
       changes.append(change)
     }
     root.name = nil
@@ -345,7 +345,7 @@ struct TreeTests {
     var heights: [Int] = []
     let tokens = [
       window.observe(\.size) { _, change in sizes.append(change.new) },
-      window.observe(\.size.height, .distinct) { _, change in heights.append(change.new) },
+      window.observe(\.size.height, options: .distinct) { _, change in heights.append(change.new) },
     ]
     window.size.width = 1
     window.size.height = 2
@@ -382,7 +382,7 @@ struct TreeTests {
   func endedInPrior() {
     let meddler = Log()
     follow(\.value)
-    meddler.kvo.observe(root, \.value, .prior) { [log, root] meddler, _, change in
+    meddler.kvo.observe(root, \.value, options: .prior) { [log, root] meddler, _, change in
       meddler.lines.append("\(change.phase)")
       if change.phase == .prior { log.kvo.unobserve(root, \.value) }
     }
@@ -392,10 +392,10 @@ struct TreeTests {
     #expect(meddler.lines == ["prior", "changed", "prior", "changed"])
   }
 
-  @Test("An observer made in a prior call hears the next change, of another property this one's")
+  @Test("An observer made in a prior call hears the end of the change")
   func madeInPrior() {
     let meddler = Log()
-    meddler.kvo.observe(root, \.value, .prior) { meddler, root, change in
+    meddler.kvo.observe(root, \.value, options: .prior) { meddler, root, change in
       guard change.phase == .prior, meddler.lines.isEmpty else { return }
       meddler.lines.append("made")
       meddler.kvo.observe(root, \.value, policy: .append) { meddler, _, change in
@@ -408,7 +408,7 @@ struct TreeTests {
     root.value = 1
     root.name = "a"
     root.value = 2
-    #expect(meddler.lines == ["made", "name a", "value 2"])
+    #expect(meddler.lines == ["made", "value 1", "name a", "value 2"])
   }
 
   @Test("K9 The death of a wrapped object ends a nested path at once, though its end lives on")

@@ -41,13 +41,13 @@ struct ControllerScenarioTests {
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
     let counter = Counter()
-    kvo.observe(counter, \.count, [.prior, .distinct]) { _, _, _ in }
-    kvo.observe(counter, \.double, .once) { _, _, _ in }
-    kvo.observe(counter, of: { ($0.count, $0.double) }, [.initial, .old]) { _, _, _ in }
+    kvo.observe(counter, \.count, options: [.old, .distinct]) { _, _, _ in }
+    kvo.observe(counter, \.double, options: .once) { _, _, _ in }
+    kvo.observe(counter, of: { ($0.count, $0.double) }, options: [.initial, .old]) { _, _, _ in }
     let lines = kvo.description.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(lines[0] == "KVOController of SharedLog")
-    #expect(lines[1].contains("[prior, distinct]"))
+    #expect(lines[1].contains("[old, distinct]"))
     #expect(lines[2].contains("[once]"))
     #expect(lines[3].contains("\\Counter.self [initial, old] ("))
     kvo.unobserve(counter, \.double)
@@ -63,7 +63,7 @@ struct ControllerScenarioTests {
     let failures = Recorder<String>()
     let owner = Log()
     let kvo = KVOController(owner: owner, onError: { failures.record("\($0.error)") })
-    kvo.observe(radio, \.volume, [.initial, .prior]) { log, _, change in
+    kvo.observe(radio, \.volume, options: [.initial, .prior]) { log, _, change in
       log.lines.append("\(change.phase)")
       throw TestFailure()
     }
@@ -77,7 +77,7 @@ struct ControllerScenarioTests {
   func pausedInPrior() {
     let kvo = log.kvo
     var registration: Registration?
-    let result = kvo.observe(radio, \.volume, [.prior, .old]) { log, radio, change in
+    let result = kvo.observe(radio, \.volume, options: [.prior, .old]) { log, radio, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
       if change.phase == .prior, change.new == 0 { registration?.pause() }
     }
@@ -109,7 +109,7 @@ struct ControllerScenarioTests {
     log.kvo.observe(radio, \.volume) { log, radio, change in
       log.lines.append("volume \(change.new)")
       log.kvo.unobserve(radio)
-      log.kvo.observe(radio, \.station, .initial) { log, radio, change in
+      log.kvo.observe(radio, \.station, options: .initial) { log, radio, change in
         log.lines.append("\(change.phase) \(change.new)")
       }
       radio.station = "inside"
@@ -204,7 +204,7 @@ struct ControllerScenarioTests {
       }
     }
     let file = File()
-    log.kvo.observe(file, \.length, [.old, .prior]) { log, _, change in
+    log.kvo.observe(file, \.length, options: [.old, .prior]) { log, _, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
     }
     #expect(throws: TestFailure.self) { try file.writeAll([1, 2, 4]) }
@@ -225,7 +225,7 @@ struct ControllerScenarioTests {
     }
     var feed: Feed? = Feed()
     weak let weakFeed = feed
-    let result = log.kvo.observe(feed!, \.value, .prior) { log, _, change in
+    let result = log.kvo.observe(feed!, \.value, options: .prior) { log, _, change in
       log.lines.append("\(change.phase)")
     }
     feed?.begin()
@@ -246,7 +246,7 @@ struct ControllerScenarioTests {
       weak let weakRadio = radio
       return { weakRadio }
     }
-    let once = make { kvo.observe($0, \.volume, .once) { _, _, _ in } }
+    let once = make { kvo.observe($0, \.volume, options: .once) { _, _, _ in } }
     #expect(once() != nil)
     once()?.volume = 1
     #expect(once() == nil)
@@ -276,7 +276,7 @@ struct ControllerScenarioTests {
       }
       deinit {
         kvo.unobserveAll()
-        results.record(kvo.observe(radio, \.volume, .initial) { _, _, _ in })
+        results.record(kvo.observe(radio, \.volume, options: .initial) { _, _, _ in })
         #expect(kvo.observationCount == 0)
       }
     }

@@ -70,7 +70,7 @@ struct PropertyScenarioTests {
   private func follow<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = .old
   ) {
-    log.kvo.observe(object, keyPath, options) { log, _, change in
+    log.kvo.observe(object, keyPath, options: options) { log, _, change in
       let text = change.old.map { "\($0) -> \(change.new)" } ?? "\(change.new)"
       log.lines.append(change.phase == .changed ? text : "\(change.phase) \(change.new)")
     }
@@ -148,7 +148,7 @@ struct PropertyScenarioTests {
     let (first, second) = (Ticket(1, "1A"), Ticket(1, "2B"))
     machine.ticket = first
     var told = 0
-    log.kvo.observe(machine, \.ticket, .distinct) { _, _, _ in told += 1 }
+    log.kvo.observe(machine, \.ticket, options: .distinct) { _, _, _ in told += 1 }
     follow(machine, \.ticket?.seat, [])
     machine.ticket = second
     first.seat = "unheard"
@@ -189,7 +189,7 @@ struct PropertyScenarioTests {
   @Test(
     "An object with properties of both kinds of change hears what it does to itself in a handler")
   func ownHandler() {
-    machine.kvo.observe(machine, \.first, .old) { own, same, change in
+    machine.kvo.observe(machine, \.first, options: .old) { own, same, change in
       same.second = change.old! + change.new
       own.run()
     }

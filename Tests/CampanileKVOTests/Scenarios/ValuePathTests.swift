@@ -54,7 +54,7 @@ struct ValuePathTests {
   private func follow<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = .old
   ) {
-    log.kvo.observe(object, keyPath, options) { log, _, change in
+    log.kvo.observe(object, keyPath, options: options) { log, _, change in
       log.lines.append(change.old.map { "\($0) -> \(change.new)" } ?? "\(change.new)")
     }
   }
@@ -83,11 +83,11 @@ struct ValuePathTests {
     "A value of a dictionary is told as it comes, changes and goes, the others' with distinct not")
   func dictionary() {
     var heard: [String] = []
-    let token = window.observe(\.scores["a"], [.old, .distinct]) { _, change in
+    let token = window.observe(\.scores["a"], options: [.old, .distinct]) { _, change in
       let old = change.old ?? nil
       heard.append("\(old ?? -1) -> \(change.new ?? -1)")
     }
-    let counting = window.observe(\.scores["b"], .distinct) { _, change in
+    let counting = window.observe(\.scores["b"], options: .distinct) { _, change in
       heard.append("b \(change.new ?? 0)")
     }
     window.scores["a"] = 1
@@ -131,7 +131,7 @@ struct ValuePathTests {
   @Test("An object behind a protocol is followed, whether or not it can be observed")
   func existential() {
     let book = Book("book")
-    log.kvo.observe(window, \.source?.title, .initial) { log, _, change in
+    log.kvo.observe(window, \.source?.title, options: .initial) { log, _, change in
       log.lines.append(change.new ?? "nil")
     }
     window.source = book
@@ -146,7 +146,7 @@ struct ValuePathTests {
   @Test("The last of a list of objects is followed as the list grows and shrinks")
   func lastOfList() {
     let (first, second) = (Track("first"), Track("second"))
-    log.kvo.observe(window, \.tracks.last?.title, .distinct) { log, _, change in
+    log.kvo.observe(window, \.tracks.last?.title, options: .distinct) { log, _, change in
       log.lines.append(change.new ?? "nil")
     }
     window.tracks.append(first)
@@ -188,7 +188,7 @@ struct ValuePathTests {
     var player: Player? = Player()
     weak let weakPlayer = player
     var calls = 0
-    log.kvo.observe(player!, \.self, .initial) { _, same, change in
+    log.kvo.observe(player!, \.self, options: .initial) { _, same, change in
       calls += same === change.new ? 1 : 100
     }
     player?.title = "a"
@@ -200,7 +200,7 @@ struct ValuePathTests {
 
   @Test("Closures and types are values too")
   func notEquatable() {
-    log.kvo.observe(window, \.action, .old) { log, _, change in
+    log.kvo.observe(window, \.action, options: .old) { log, _, change in
       log.lines.append("\(change.old?() ?? -1) -> \(change.new())")
     }
     follow(window, \.kind)

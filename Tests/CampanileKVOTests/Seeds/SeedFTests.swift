@@ -58,7 +58,8 @@ struct SeedFTests {
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
     let owner = SharedLog()
-    counter.changes(of: \.count, .old).observe(owner: owner, on: .queue(queue)) { owner, change in
+    counter.changes(of: \.count, options: .old).observe(owner: owner, on: .queue(queue)) {
+      owner, change in
       owner.lines.record("\(change.old ?? -1) -> \(change.new), now \(counter.count)")
     }
     counter.count = 1
@@ -118,7 +119,7 @@ struct SeedFTests {
 
   @Test("F6 new is after, old is before")
   func f6() {
-    log.kvo.observe(radio, \.volume, .old) { log, _, change in
+    log.kvo.observe(radio, \.volume, options: .old) { log, _, change in
       log.lines.append("from \(change.old ?? -1) to \(change.new)")
     }
     radio.volume = 5
@@ -168,7 +169,7 @@ struct SeedFTests {
 
   @Test("F unobserving inside the initial call works; unobserving nothing is harmless")
   func unobserve() {
-    log.kvo.observe(radio, \.volume, .initial) { log, radio, change in
+    log.kvo.observe(radio, \.volume, options: .initial) { log, radio, change in
       log.lines.append("\(change.new)")
       log.kvo.unobserve(radio, \.volume)
       log.kvo.unobserve(radio, \.volume)
@@ -197,7 +198,7 @@ struct SeedFTests {
 
   @Test("F a description lists what is observed")
   func description() {
-    log.kvo.observe(radio, \.volume, .prior) { _, _, _ in }
+    log.kvo.observe(radio, \.volume, options: .prior) { _, _, _ in }
     #expect(log.kvo.description.contains("Radio"))
     #expect(log.kvo.description.contains("[prior]"))
     #expect(log.kvo.description.contains("SeedFTests.swift"))
@@ -213,8 +214,8 @@ struct SeedFTests {
       for round in 0..<200 {
         let counter = counters[(index + round) % 4]
         switch round % 5 {
-        case 0: kvo.observe(counter, \.count, .initial) { _, _, _ in }
-        case 1: kvo.observe(counter, \.double, .old) { _, _, _ in }
+        case 0: kvo.observe(counter, \.count, options: .initial) { _, _, _ in }
+        case 1: kvo.observe(counter, \.double, options: .old) { _, _, _ in }
         case 2: kvo.unobserve(counter, \.count)
         case 3: kvo.unobserve(counter)
         default: counter.increment()

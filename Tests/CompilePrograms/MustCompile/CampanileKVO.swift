@@ -9,7 +9,7 @@ import Observation
 
 func example() {
   let player = Player()
-  let token = player.observe(\.title, .old) { player, change in
+  let token = player.observe(\.title, options: .old) { player, change in
     print("\(change.old ?? "") became \(change.new)")
   }
   player.title = "Aria"

@@ -70,7 +70,7 @@ enum WithAController {
     lazy var kvo = KVOController(owner: self)
 
     func show(_ player: Player) {
-      kvo.observe(player, \.currentTrack?.title, .initial) { screen, player, change in
+      kvo.observe(player, \.currentTrack?.title, options: .initial) { screen, player, change in
         screen.title = change.new ?? ""
       }
     }
@@ -94,7 +94,7 @@ final class Screen {
   lazy var kvo = KVOController(owner: self)
 
   func follow(_ player: Player) {
-    kvo.observe(player, \.title, [.initial, .old]) { screen, player, change in
+    kvo.observe(player, \.title, options: [.initial, .old]) { screen, player, change in
       screen.title = change.new
     }
     kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in

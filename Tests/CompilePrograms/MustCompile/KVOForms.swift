@@ -34,25 +34,28 @@ nonisolated final class Counter: SharedObservable {
   func follow(_ player: MainPlayer, _ counter: Counter, _ queue: DispatchQueue) {
     // the controller
     kvo.observe(player, \.title) { screen, player, change in screen.text = change.new }
-    kvo.observe(player, \.title, .initial) { screen, player, _ in screen.text = player.title }
-    kvo.observe(player, \.title, [.initial, .old, .distinct], policy: .append) {
+    kvo.observe(player, \.title, options: .initial) { screen, player, _ in
+      screen.text = player.title
+    }
+    kvo.observe(player, \.title, options: [.initial, .old, .distinct], policy: .append) {
       screen, player, change in
       screen.text = (change.old ?? "") + change.new
     }
-    kvo.observe(player, \.subtitle, .old) { screen, _, change in
+    kvo.observe(player, \.subtitle, options: .old) { screen, _, change in
       screen.text = (change.old ?? nil) ?? ""
     }
     kvo.observe(player, \.title, policy: .replace) { $0.textChanged($1, $2) }
-    kvo.observe(player, of: { ($0.title, $0.level) }, .old) { screen, _, change in
+    kvo.observe(player, of: { ($0.title, $0.level) }, options: .old) { screen, _, change in
       screen.text = change.new.0
     }
     // the owner's one method
     kvo.observe(player, \.title)
-    kvo.observe(player, \.level, [.initial, .distinct], policy: .append)
+    kvo.observe(player, \.level, options: [.initial, .distinct], policy: .append)
     // tokens
-    tokens.append(player.observe(\.title, [.prior, .once]) { _, change in print(change.phase) })
+    tokens.append(
+      player.observe(\.title, options: [.prior, .once]) { _, change in print(change.phase) })
     tokens.append(player.observe(of: { ($0.title, $0.level) }) { _, change in print(change.new.1) })
-    shared.append(counter.observe(\.count, .old) { _, change in print(change.old ?? 0) })
+    shared.append(counter.observe(\.count, options: .old) { _, change in print(change.old ?? 0) })
     shared.append(counter.observe(of: { ($0.count, $0.name) }) { _, change in print(change.new.1) })
     // an object for any thread; what the main actor has is not touched there
     kvo.observe(counter, \.count) { _, counter, change in print(counter.name, change.new) }
@@ -61,14 +64,14 @@ nonisolated final class Counter: SharedObservable {
     player.changes(of: \.title).observe(owner: self, on: .main) { screen, change in
       screen.text = change.new
     }
-    player.changes(of: \.title, [.initial, .old]).observe(owner: self, on: .queue(queue)) {
+    player.changes(of: \.title, options: [.initial, .old]).observe(owner: self, on: .queue(queue)) {
       _, change in
       print(change.old ?? "", change.new)
     }
     counter.changes(of: \.count).observe(owner: self, on: .main.ordered) { screen, change in
       screen.text = "\(change.new)"
     }
-    counter.changes(of: \.count, .distinct).observe(owner: self, on: .main, .once) {
+    counter.changes(of: \.count, options: .distinct).observe(owner: self, on: .main, .once) {
       [weak counter] screen, change in
       if let counter { screen.countChanged(counter, change) }
     }
@@ -96,10 +99,14 @@ nonisolated final class Store: Sendable, KVOControllerOwner, KVOChangeHandler {
   func follow(_ counter: Counter, _ queue: DispatchQueue) {
     let kvo = kvoController
     kvo.observe(counter, \.count) { store, counter, change in store.countChanged(counter, change) }
-    kvo.observe(counter, \.count, [.initial, .old], policy: .append) { $0.countChanged($1, $2) }
-    kvo.observe(counter, of: { ($0.count, $0.name) }, .old) { _, _, change in print(change.new.0) }
+    kvo.observe(counter, \.count, options: [.initial, .old], policy: .append) {
+      $0.countChanged($1, $2)
+    }
+    kvo.observe(counter, of: { ($0.count, $0.name) }, options: .old) { _, _, change in
+      print(change.new.0)
+    }
     kvo.observe(counter, \.count)
-    kvo.observe(counter, \.name, .distinct, policy: .replace)
+    kvo.observe(counter, \.name, options: .distinct, policy: .replace)
     counter.changes(of: \.count).observe(owner: self, on: .queue(queue)) { _, change in
       print(change.new)
     }
@@ -116,11 +123,13 @@ nonisolated final class Log: KVOChangeHandler {
 
   func follow(_ player: Player) {
     kvo.observe(player, \.title) { log, _, change in log.text = change.new }
-    kvo.observe(player, \.title, .old, policy: .replace) { $0.textChanged($1, $2) }
+    kvo.observe(player, \.title, options: .old, policy: .replace) { $0.textChanged($1, $2) }
     kvo.observe(player, of: { ($0.title, $0.level) }) { log, _, change in log.text = change.new.0 }
     kvo.observe(player, \.title)
-    kvo.observe(player, \.level, .initial)
-    token = player.observe(\.subtitle, .old) { _, change in print((change.old ?? nil) ?? "") }
+    kvo.observe(player, \.level, options: .initial)
+    token = player.observe(\.subtitle, options: .old) { _, change in
+      print((change.old ?? nil) ?? "")
+    }
     token = player.observe(of: { ($0.title, $0.level) }) { _, change in print(change.new) }
   }
 }

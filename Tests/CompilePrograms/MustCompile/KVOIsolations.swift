@@ -37,7 +37,7 @@ nonisolated final class Log {
 
   func follow(_ track: Track, _ live: LiveTrack, _ shelf: Shelf<Int>, _ wrapped: Wrapped) {
     kvo.observe(track, \.title) { log, _, change in log.lines.append(change.new) }
-    kvo.observe(track, \.next?.next?.title, [.initial, .old, .prior, .distinct]) {
+    kvo.observe(track, \.next?.next?.title, options: [.initial, .old, .prior, .distinct]) {
       log, track, change in
       log.lines.append(track.title + (change.old.flatMap { $0 } ?? "") + (change.new ?? ""))
     }
@@ -67,7 +67,7 @@ nonisolated final class Log {
   var token: ObservationToken?
 
   func follow(_ player: Player, _ counter: Counter, _ queue: DispatchQueue) {
-    kvo.observe(player, \.title, .initial) { screen, player, change in
+    kvo.observe(player, \.title, options: .initial) { screen, player, change in
       screen.title = change.new + player.title
     }
     player.changes(of: \.title).observe(owner: self, on: .main) { screen, change in

@@ -15,7 +15,15 @@ final class Player: Observable {
   @Observed var current: Track?
   @Observed var tracks: [Track] = []
   @Observed var level = 0.5
+  @Observed var balance = 0.0
   var volume: String { "\(Int(level * 100)) %" }
+}
+
+@Observable final class Preset: Codable {
+  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+  var level = 0.5
+
+  private enum CodingKeys: String, CodingKey { case _level = "level" }
 }
 
 nonisolated final class Counter: SharedObservable {
@@ -41,7 +49,7 @@ nonisolated final class Counter: SharedObservable {
   lazy var kvo = KVOController(owner: self)
 
   func show(_ player: MainPlayer) {
-    kvo.observe(player, \.current?.title, .initial) { screen, player, change in
+    kvo.observe(player, \.current?.title, options: .initial) { screen, player, change in
       screen.title = change.new ?? ""
     }
     kvo.observe(player, \.volume) { screen, player, change in
@@ -66,6 +74,11 @@ func follow(_ player: Player, _ panel: Panel) {
     let isLevel = change.changedPaths.contains { $0 == \Player.level }
     print(isLevel ? "level" : "track", change.new.0)
   }
+  for path in [\Player.level, \.balance] {
+    panel.kvo.observe(player, path, policy: .append) { panel, player, change in
+      print(change.path == \Player.level ? "level" : "balance", change.new)
+    }
+  }
   panel.kvo.observe(player, \.volume)
 }
 
@@ -84,7 +97,7 @@ nonisolated final class Store: Sendable, KVOControllerOwner {
   func save(_ count: Int) {}
 
   func follow(_ counter: Counter) {
-    kvoController.observe(counter, \.count, .distinct) { store, counter, change in
+    kvoController.observe(counter, \.count, options: .distinct) { store, counter, change in
       store.save(change.new)
     }
   }
@@ -94,9 +107,15 @@ final class Meter {
   var token: ObservationToken?
 
   func follow(_ player: Player) {
-    token = player.observe(\.level, [.initial, .distinct]) { player, change in
+    token = player.observe(\.level, options: [.initial, .distinct]) { player, change in
       print(change.new)
     }
+  }
+}
+
+nonisolated func watch(_ counter: Counter, _ store: Store, _ queue: DispatchQueue) {
+  store.kvoController.observe(counter, \.count, on: .queue(queue)) { store, counter, change in
+    store.save(change.new)
   }
 }
 
@@ -104,7 +123,8 @@ final class Meter {
   var text = ""
 
   func follow(_ counter: Counter) {
-    counter.changes(of: \.count, .initial).observe(owner: self, on: .main) { label, change in
+    counter.changes(of: \.count, options: .initial).observe(owner: self, on: .main) {
+      label, change in
       label.text = "\(change.new)"
     }
   }
@@ -123,7 +143,7 @@ nonisolated func read(_ counter: Counter) async {
 }
 
 func report(_ player: Player) -> ObservationToken {
-  player.observe(\.current?.title, .old) { player, change in
+  player.observe(\.current?.title, options: .old) { player, change in
     print((change.old ?? nil) ?? "nothing", "became", change.new ?? "nothing")
   }
 }

@@ -9,6 +9,7 @@ final class Track: Observable {
 final class Player: Observable {
   @Observed var track = Track()
   @Observed var level = 0
+  @Observed var balance = 0
 }
 
 final class Screen {
@@ -17,7 +18,7 @@ final class Screen {
   lazy var kvo = KVOController(owner: self)
 
   func follow(_ player: Player) {
-    kvo.observe(player, \.track.title, .old) { screen, player, change in
+    kvo.observe(player, \.track.title, options: .old) { screen, player, change in
       screen.title = change.new
     }
   }
@@ -43,6 +44,7 @@ final class Panel: KVOChangeHandler {
     kvo.observe(player, of: { ($0.level, $0.track.title) }) { _, _, change in
       print(change.new.0, change.new.1)
     }
+    for path in [\Player.level, \.balance] { kvo.observe(player, path) { _, _, _ in } }
     kvo.unobserve(player, \.level)
     kvo.unobserve(player)
     kvo.unobserveAll()

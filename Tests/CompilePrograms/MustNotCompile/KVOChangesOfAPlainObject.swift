@@ -1,4 +1,4 @@
-// expect-error: 12:13: call to main actor-isolated instance method 'changes(of:_:file:line:)' in a synchronous nonisolated context
+// expect-error: 12:13: call to main actor-isolated instance method 'changes(of:options:file:line:)' in a synchronous nonisolated context
 import CampanileKVO
 import Observation
 

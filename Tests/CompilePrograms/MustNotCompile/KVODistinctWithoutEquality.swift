@@ -1,4 +1,4 @@
-// expect-error: 13:27: 'distinct' is unavailable: Values can be compared only if their type is Equatable
+// expect-error: 13:36: 'distinct' is unavailable: Values can be compared only if their type is Equatable
 import Campanile
 import CampanileKVO
 import Observation
@@ -10,5 +10,5 @@ final class Track: Observable {
 }
 
 func follow(_ track: Track) -> ObservationToken {
-  track.observe(\.cover, .distinct) { _, _ in }
+  track.observe(\.cover, options: .distinct) { _, _ in }
 }

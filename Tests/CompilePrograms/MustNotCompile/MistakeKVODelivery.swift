@@ -1,5 +1,5 @@
-// expect-error: 15:9: 'observe(_:_:_:policy:on:_:)' is unavailable: Observe elsewhere by the changes: object.changes(of: keyPath).observe(owner: self, on:)
-// A delivery is named where the change is observed directly.
+// expect-error: 15:9: instance method 'observe(_:_:options:policy:on:file:line:_:)' requires that 'Node' conform to 'SharedObservable'
+// An object that stays in one isolation is observed elsewhere by its changes.
 import Campanile
 import CampanileKVO
 import Observation

@@ -1,4 +1,7 @@
-// expect-error: 14:23: value of type 'Node' has no member 'valeu'
+// expect-error: 17:16: missing argument labels 'of:isolation:file:line::' in call
+// expect-error: 17:34: contextual closure type '(Node) -> ()' expects 1 argument, but 3 were used in closure body
+// expect-error: 17:23: cannot infer key path type from context; consider explicitly specifying a root type
+// expect-error: 17:23: cannot convert key path into a multi-argument function type
 // A property in the key path is misspelt.
 import CampanileKVO
 import Observation

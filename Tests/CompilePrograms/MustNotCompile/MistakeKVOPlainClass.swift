@@ -1,4 +1,4 @@
-// expect-error: 14:9: instance method 'observe(_:_:_:policy:isolation:file:line:_:)' requires that 'Node' conform to 'Observable'
+// expect-error: 14:9: instance method 'observe(_:_:options:policy:isolation:file:line:_:)' requires that 'Node' conform to 'Observable'
 // The class conforms to none of the two protocols.
 import CampanileKVO
 import Observation

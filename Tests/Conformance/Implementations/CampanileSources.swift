@@ -30,7 +30,8 @@ extension Implementation {
   ) { ValueSource() }
 
   static let keyValueObserving = Implementation(
-    name: "Key-value observing", abilities: common.union([.nesting]), patience: 200
+    name: "Key-value observing", abilities: common.union([.concurrency, .state]),
+    patience: 200
   ) { PropertySource() }
 }
 
@@ -139,21 +140,14 @@ private final class ValueSource: Source {
   }
 }
 
-/// A number that any thread may set, one at a time.
+/// A number that any thread may set.
 private final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let stored = Mutex(0)
 
   var number: Int {
-    get {
-      registrar.access(self, keyPath: \.number)
-      return stored.withLock { $0 }
-    }
-    set {
-      registrar.willChange(self, keyPath: \.number)
-      stored.withLock { $0 = newValue }
-      registrar.didChange(self, keyPath: \.number)
-    }
+    get { registrar.get(self, \.number, in: stored) }
+    set { registrar.set(self, \.number, in: stored, to: newValue) }
   }
 }
 
@@ -163,6 +157,8 @@ private final class PropertySource: Source {
   func post(_ number: Int) { counter.number = number }
 
   func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
-    follow(counter.changes(of: \.number), wish, []) { try observer($0.new) }
+    follow(counter.changes(of: \.number, options: wish.isInitial ? .initial : []), wish, []) {
+      try observer($0.new)
+    }
   }
 }

@@ -152,7 +152,7 @@ enum KeyValue {
       let controller = KVOController(owner: owner)
       var sum = 0
       for _ in 0..<count {
-        controller.observe(object, \.value, options, policy: .append) { _, _, change in
+        controller.observe(object, \.value, options: options, policy: .append) { _, _, change in
           sum &+= change.new
         }
       }

@@ -1,0 +1,14 @@
+import Campanile
+
+/// Takes changes that other threads make on main-actor key paths to the main actor.
+enum MainHop {
+  private static let posts: SourceList<OwnerReference<Evaluation>> = {
+    let posts = SourceRegistry().makeList(of: OwnerReference<Evaluation>.self)
+    _ = posts.addConfined(on: .mainQueue.ordered, file: #fileID, line: #line) { reference in
+      reference.object?.makeNewestCall()
+    }
+    return posts
+  }()
+
+  static func post(_ evaluation: Evaluation) { posts.post(OwnerReference(evaluation)) }
+}
