@@ -125,7 +125,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
 }
 
 /// How many of two states have not ended.
-final class Remaining: Sendable {
+private final class Remaining: Sendable {
   private let count = Atomic(2)
 
   func isLast() -> Bool {

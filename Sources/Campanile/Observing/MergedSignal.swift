@@ -43,15 +43,12 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
     _ options: SourceOptions<Element>
   ) -> Registration {
     let elements = Broadcaster<Element>()
-    let remaining = Remaining()
     let feeds = TokenBag()
-    // The observer keeps what feeds it, and what feeds it keeps the broadcaster.
+    // The observer keeps what feeds it, and only that keeps the broadcaster, which ends with it.
     let registration = elements.register(request, body.keeping(feeds), options)
     for source in sources {
       let feed = ObserverBody<Element>(
-        .reader(
-          { element, _ in elements.send(element) },
-          onEnd: { if remaining.isLast() { elements.finish() } }))
+        .reader({ element, _ in elements.send(element) }, onEnd: {}))
       source.register(.derived(at: location), feed, SourceOptions()).store(in: feeds)
     }
     return registration

@@ -45,11 +45,17 @@ struct SetAndWaitTests {
     }
     let done = onThread { [state] in state.value = 1 }
     gate.waitUntilReached()
-    async let set: Void = state.setAndWait(2)
+    let returned = Recorder<Bool>()
+    let set = Task { [state] in
+      try await state.setAndWait(2)
+      returned.record(true)
+    }
     while state.value != 2 { await Task.yield() }
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(returned.count == 0)
     #expect(heard.values.isEmpty)
     gate.open()
-    try await set
+    try await set.value
     #expect(heard.values == [1, 2])
     done()
     withExtendedLifetime(token) {}
