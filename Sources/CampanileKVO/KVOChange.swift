@@ -17,7 +17,7 @@ public struct KVOChange<Value> {
     case .changed: .changed
     }
   }
-  /// What was done to the value since the previous call.
+  /// The edit of the value since the previous call.
   public var kind: Kind { Kind(deed) }
   /// The value before the change.
   ///
@@ -113,7 +113,7 @@ extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatab
 }
 
 extension KVOChange {
-  /// The same change with other values.
+  /// Returns the change with other values.
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
     let new = transform(new)
     return KVOChange<Other>(
@@ -126,18 +126,18 @@ extension KVOChange {
     self.init(.initial, nil, new: value, path: path, changed: ChangedPaths(nil))
   }
 
-  /// The same change for an observer that does not ask for old values.
+  /// Returns the change for an observer that does not ask for old values.
   var withoutOld: Self {
     KVOChange(step, deed, new: new, path: path, changed: changed)
   }
 
-  /// The same change, for an observer that has missed earlier changes.
+  /// Returns the change for an observer that has missed earlier changes.
   var asSetting: Self {
     KVOChange(
       step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 
-  /// The same change with another old value.
+  /// Returns the change with another old value.
   func replacingOld(with old: Value) -> Self {
     KVOChange(step, deed, old: old, new: new, hasOld: true, path: path, changed: changed)
   }
@@ -154,7 +154,7 @@ extension KVOChange {
     case changed
   }
 
-  /// What was done to a value.
+  /// The edit of a value.
   ///
   /// An observer can keep a copy of a collection. It applies each edit to the copy, and replaces
   /// the copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting. The

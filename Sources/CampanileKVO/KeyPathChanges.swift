@@ -28,7 +28,7 @@ import Synchronization
 /// If the key path reads no property that can be observed, one line on standard error says so, and
 /// the source has finished.
 public struct KeyPathChanges<Value: Sendable>: ObservationSource {
-  /// What observers receive.
+  /// The values that observers receive.
   public typealias Element = KVOChange<Value>
 
   private let base: KeyPathChangesBase<Value>

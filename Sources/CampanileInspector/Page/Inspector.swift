@@ -113,7 +113,7 @@
 
     /// The kind of error.
     public let code: Code
-    /// What is wrong, in a sentence.
+    /// A sentence that says what is wrong.
     public let message: String
 
     /// The message.

@@ -44,7 +44,7 @@
       if start < next { isNextShown = false }
       if !isMaking, start >= next {
         isMaking = true
-        // Nobody has asked for a while: an old result would look current. The next one is shown at any
+        // No page has asked for a while, so an old result would look current. The next one is shown at any
         // age. Otherwise a page on a slow machine would show nothing.
         isNextShown = start > next.advanced(by: Self.freshness) && !isNextShown
         if isNextShown { made = [] }

@@ -22,7 +22,7 @@
       words = search.lowercased().split(separator: " ").map(String.init)
     }
 
-    /// What makes the sections of the page, each apart, so that none waits for another one.
+    /// The functions that make the sections of the page, each apart, so that none waits for another one.
     var sections: [(name: String, make: @Sendable () -> [PageSection])] {
       [
         ("stuck", { stuck }), ("types", { types }), ("observers", { observers }),
@@ -78,7 +78,7 @@
       table("registrations", growth.marked(RegistrationRow.rows(trace)), \.self, \.key)
     }
 
-    /// Who posts to whom.
+    /// The graph of posters and observers.
     var graph: [PageSection] {
       let state = trace.storage.current
       let graph = TraceGraph(state.records, state) { trace.storage.callers?.knownCallers($0) }

@@ -20,7 +20,7 @@
     /// Whether the number of them has grown again and again, and never fallen.
     var grows = false
 
-    /// What tells rows apart, without a text to be made for each of many registrations.
+    /// The properties by which rows differ, so that no text is made for each of many registrations.
     private struct Key: Hashable {
       let file: String
       let line: Int
@@ -78,7 +78,7 @@
       if registration.isPaused { paused += 1 }
     }
 
-    /// What tells it from other rows, and what a search looks at.
+    /// The text that identifies the row, in which a search looks.
     var key: String {
       [place, type, delivery, owner ?? "", source].joined(separator: "\n")
     }

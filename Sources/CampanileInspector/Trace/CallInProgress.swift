@@ -59,7 +59,7 @@ struct OpenCalls {
     } else if let index = threads[record.thread]?.lastIndex(where: {
       $0.call == call
     }) {
-      // What is above it has ended without an event.
+      // The calls above it have ended without an event.
       threads[record.thread]?.removeSubrange(index...)
       if threads.count > 1_024 { threads = threads.filter { !$0.value.isEmpty } }
     }

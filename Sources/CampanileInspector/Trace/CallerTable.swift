@@ -100,7 +100,7 @@ final class CallerTable: Sendable {
       return callers
     }
 
-    /// The same without a wait: `nil` until they have been looked up, on another thread.
+    /// The callers without a wait: `nil` until they have been looked up, on another thread.
     func knownCallers(_ number: UInt32) -> [Caller]? {
       let (known, begins) = state.withLock { state -> ([Caller]?, Bool) in
         if let known = state.known[number] { return (known, false) }

@@ -131,7 +131,7 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   /// Of a deep call stack, the innermost are kept, in a release build about twenty. There are none if
   /// call stacks are not captured, cannot be read, or were 4,096 different ones before.
   public var callers: [Caller] { knownCallers ?? [] }
-  /// The same; `nil` if they are still being looked up.
+  /// The callers, or `nil` if they are still being looked up.
   let knownCallers: [Caller]?
   /// The post that caused each kept post.
   ///

@@ -62,7 +62,7 @@ public final class Trace: Sendable {
   }
 
   private let following = Locked(Following())
-  /// What reports calls that take longer than each limit.
+  /// The watches that report calls which take longer than each limit.
   let watches = Locked<[Duration: StuckWatch]>([:])
 
   /// Starts to follow sources.
@@ -117,7 +117,7 @@ public final class Trace: Sendable {
 
   /// Ends the trace.
   ///
-  /// What it has recorded stays.
+  /// The recorded events stay.
   ///
   /// No event that happens after this returns is recorded.
   public func stop() {

@@ -1,13 +1,13 @@
 import Campanile
 
-/// What a mutation proxy does to a collection: which elements are inserted, removed, replaced or
+/// The edit of a collection by a mutation proxy: which elements are inserted, removed, replaced or
 /// moved.
 ///
 /// The setter of the collection's property reports an ordinary change. It is this edit for every key
 /// path whose values before and after it are the collections before and after the edit.
 @usableFromInline
 final class CollectionEdit: Sendable {
-  /// What is done, and to which elements.
+  /// The kind of edit, and its elements.
   ///
   /// Indirect, so that it takes little room: every change has room for one, and few have one.
   @usableFromInline

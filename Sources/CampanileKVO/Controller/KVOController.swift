@@ -158,7 +158,7 @@ extension KVOController: CustomStringConvertible {
 }
 
 extension KVOController {
-  /// What to do if the controller observes a key path of an object already.
+  /// The behavior if the controller observes a key path of an object already.
   public enum Policy: Sendable, Hashable {
     /// Keep the existing observation, and return it.
     case ignore

@@ -1,6 +1,6 @@
 internal import Campanile
 
-/// What one call to `observe` asks for, independent of its form and types.
+/// The request of one call to `observe`, independent of its form and types.
 struct KVORequest {
   let path: KVOPath
   private(set) var wishes: ObserverWishes
@@ -33,7 +33,7 @@ struct KVORequest {
     self.line = line
   }
 
-  /// The same request for all observers of a source.
+  /// The request for all observers of a source.
   ///
   /// `.once` is asked for by each of them.
   var lasting: Self {

@@ -1,7 +1,7 @@
 import Campanile
 import Synchronization
 
-/// What the observers of one key path of one object share: the part that does not depend on the
+/// The state that the observers of one key path of one object share: the part that does not depend on the
 /// types of the object and of the value.
 ///
 /// An evaluation follows the properties that the getters of the key path read. When one of them has
@@ -35,7 +35,7 @@ class Evaluation {
   private var links: [ObservedProperty] = []
   /// The thread on which the getters of the path run, or 0.
   private let reader = Atomic<UInt>(0)
-  /// What observers have ever asked for beyond new values.
+  /// The requests of observers beyond new values, ever.
   private let wishes = Atomic<UInt8>(0)
   /// Whether the beginning of a change has been noted, and its end not yet.
   var hasBegun = false
