@@ -1,18 +1,18 @@
 import Campanile
 
-/// Who posts to whom, as far as a trace has seen it.
+/// The graph of posters and observers, as far as a trace has seen it.
 ///
 /// Printed, it is a graph in the DOT language, which Graphviz draws. What is part of a loop, such as
 /// two observers that post to each other, is red.
 public struct TraceGraph: Sendable, CustomStringConvertible {
   /// A function that posts, a type that is posted, or the observers of one line with one delivery.
   public struct Node: Sendable, Hashable {
-    /// What a node stands for: a module if there are too many nodes.
+    /// The meaning of a node: a module if there are too many nodes.
     public enum Kind: String, Sendable, Hashable {
       case function, type, observer, module
     }
 
-    /// What the node stands for.
+    /// The meaning of the node.
     public let kind: Kind
     /// The function, the type, or the line and the owner.
     public let name: String
@@ -41,7 +41,7 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
   private var indices: [Node: Int] = [:]
   private var edgeIndices: [SIMD2<Int>: Int] = [:]
 
-  /// What a record names, for which a node is made once.
+  /// A name in a record, for which one node is made.
   private enum Key: Hashable {
     case type(ObjectIdentifier, String?)
     case observer(Int)
@@ -108,7 +108,7 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
     edges[index].isInLoop = edges[index].isInLoop || known?.isInLoop == true
   }
 
-  /// The same graph with one node for each module.
+  /// The graph with one node for each module.
   var byModule: TraceGraph {
     var graph = TraceGraph([], TraceStorage.State(ring: TraceRing(capacity: 1))) { _ in nil }
     let modules = nodes.map {
@@ -229,7 +229,7 @@ extension TraceGraph.Node {
 }
 
 extension Trace {
-  /// Who posts to whom: the functions that post, the types, and the observers, with how often.
+  /// A graph of who posts to whom: the functions that post, the types, and the observers, with how often.
   ///
   /// ```swift
   /// print(trace.graph())  // in the DOT language: dot -Tsvg

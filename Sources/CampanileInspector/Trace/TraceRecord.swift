@@ -49,7 +49,7 @@ struct TraceRecord: Sendable {
   /// The observer of the event, unique in the process.
   var observer: ObserverKey? { registration.map { ObserverKey(source: source, registration: $0) } }
 
-  /// The same, also for a call that is no part of a post, as the first call for a state.
+  /// The delivery, also for a call that is no part of a post, as the first call for a state.
   var call: DeliveryKey? { observer.map { DeliveryKey(post: post ?? 0, observer: $0) } }
 
   /// The delivery of the event: one post to one observer.
