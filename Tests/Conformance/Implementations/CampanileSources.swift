@@ -30,8 +30,7 @@ extension Implementation {
   ) { ValueSource() }
 
   static let keyValueObserving = Implementation(
-    name: "Key-value observing", abilities: common.union([.concurrency, .state]),
-    patience: 200
+    name: "Key-value observing", abilities: common.union([.concurrency]), patience: 200
   ) { PropertySource() }
 }
 
