@@ -41,7 +41,7 @@
     private var isStreamAsked = false
     /// Whether the stream is being created, for the first time or after a deletion.
     ///
-    /// What was posted before could not be stored, and later posts would come first.
+    /// Earlier posts could not be stored, and later ones would come first.
     private(set) var isStreamUnknown = false
     /// Why the stream was not created, while the server is asked whether it is there.
     private var refusal: StreamResponse.Failure?
@@ -50,7 +50,7 @@
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
-    /// What a receiver with a name has heard.
+    /// The messages that a receiver with a name has heard.
     private var deliveries = NamedDeliveries()
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
@@ -91,7 +91,7 @@
 
     /// Where the messages of pulls arrive: a token, with one token after it.
     var pullInbox: String { "p\(connection)" }
-    /// The same for the next connection.
+    /// The inbox of pulls of the next connection.
     var nextPullInbox: String { "p\(connection + 1)" }
 
     // MARK: Beginnings
@@ -121,7 +121,7 @@
 
     mutating func disconnected() {
       (isConnected, phase, unansweredCount) = (false, .idle, 0)
-      // What a pull of this connection brings would arrive where nobody subscribes.
+      // Messages for a pull of this connection would arrive where there is no subscription.
       requests.removeAll { $0.token != Self.deletionToken }
     }
 
@@ -155,7 +155,7 @@
     /// Asks for nothing more; what has been sent is still heard.
     mutating func endHearing() { hasEndedHearing = true }
 
-    /// Nobody stores what is posted: the stream may have been deleted.
+    /// Handles posts that are not stored: the stream may have been deleted.
     mutating func streamMayBeMissing() {
       // A receiver finds out by itself.
       if isConnected, phase == .idle, !options.subjects.isEmpty { awaitDeletion() }
@@ -307,7 +307,7 @@
         let isAnother = isNamed && sequence == 0 && consumerSequence > 0
         consumerSequence = sequence
         pull()
-        // Nobody has said so, if there was no connection, or no pull.
+        // Without a connection or a pull, the server has not said so.
         if isAnother { return reportDeletion() }
         // Its pulls have heartbeats nevertheless.
         if response.paused == true {
@@ -583,7 +583,7 @@
       pullSilence = 0
     }
 
-    /// Nobody has answered a request: a sentence from the second one on.
+    /// Counts a request without an answer, and returns a sentence from the second one on.
     private mutating func unanswered() -> String? {
       unansweredCount += 1
       isStreamUnknown = false

@@ -103,7 +103,7 @@
     /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), let stream = durable?.options.stream else { return }
-      // Nobody leads the stream, at present, or there is none: it is sent again after a second.
+      // The stream has no leader at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
         if outbox.subject(mark) == nil { return }
         readMark = max(readMark, mark)
@@ -216,7 +216,7 @@
       guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }
-      // What the server has not read is not sent again: it may be slow, or stopped.
+      // Posts that the server has not read are not sent again: it may be slow, or stopped.
       if readMark < outbox.oldestPost ?? 0 {
         if pingCount == 0 { wantsPing = true }
         storing = min(seconds + 1, Self.storingLimit - 1)

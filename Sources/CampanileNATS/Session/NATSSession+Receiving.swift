@@ -5,7 +5,7 @@
   extension NATSSession {
     // MARK: Receiving
 
-    /// What a message of a subscription is, by its subject.
+    /// The meaning of a message of a subscription, by its subject.
     struct Meaning {
       let sid: UInt64
       let subject: String
@@ -72,7 +72,7 @@
 
     /// Whether a subscription may be about a subject that it matches.
     ///
-    /// Who hears everything does not hear what relays and servers tell each other.
+    /// A subscription to everything leaves out the messages between relays and servers.
     private func isMeant(_ subscription: Subscription, _ subject: String) -> Bool {
       !isInternal(subject) || isInternal(subscription.pattern.text)
     }
@@ -191,7 +191,7 @@
       subscriptions.values.contains { $0.answers && $0.pattern.matches(subject) }
     }
 
-    /// Nobody else answers a request: a server does not send it to the relay that asks.
+    /// Answers a request that has no other answerer: a server does not send it back to its relay.
     ///
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
@@ -319,7 +319,7 @@
       // Told once for all lines in a row.
       if presence.heard(line) { hasNewPeers = true }
       takeNumbers(lines, of: line.id)
-      // Nobody has the relay publish under any other name.
+      // The relay publishes under no other name at the request of a client.
       let tokens = [Self.presenceToken, Self.numbersToken]
       guard let reply = message.reply, NATSSubject.isName(reply),
         let token = tokens.first(where: { reply.hasSuffix("." + $0) })

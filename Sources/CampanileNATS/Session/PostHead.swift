@@ -5,7 +5,7 @@
   ///
   /// Of posts in a row, only the numbers are made anew.
   struct PostHead {
-    /// What is the same in all posts of a relay.
+    /// The part that is the same in all posts of a relay.
     struct Sender {
       /// The relay's number and its name, as they are written.
       var id: String
@@ -22,7 +22,7 @@
     /// The bytes of the headers.
     var headerCount: Int { headers.count }
     private var heading = RelayPosts.Heading(subject: "", version: 0)
-    /// What comes before the numbers of a post, and after them.
+    /// The bytes before the numbers of a post, and after them.
     private var (line, fields, rest): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
     private let sender: Sender
 

@@ -25,7 +25,7 @@
       nats(servers, options: options)
     }
 
-    /// The same with an array of options.
+    /// A transport with an array of options.
     package static func nats(_ servers: String, options: [NATSOption]) -> Self {
       Self { name, buffering in
         do throws(NATSAddressError) {
