@@ -22,7 +22,7 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   /// Protected by the lock.
-  private struct State {
+  struct State {
     var isEnded = false
     var places: [Place] = []
     /// The indices of the free places.
@@ -54,7 +54,7 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   /// A place for a task.
-  private enum Place {
+  enum Place {
     case free
     /// The task is about to be made.
     case reserved

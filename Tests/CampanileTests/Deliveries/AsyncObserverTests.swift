@@ -186,6 +186,18 @@ struct AsyncObserverTests {
     #expect(await states.values(count: 1) == [true])
   }
 
+  @Test("K16 The place of a task is given back, whether it ends before it is stored or after")
+  func placesOfTasks() {
+    var state = AsyncRunner.State()
+    for endsFirst in [true, false, true] {
+      let index = state.reserve()
+      if endsFirst { state.end(at: index) }
+      state.store(Task {}, at: index)
+      if !endsFirst { state.end(at: index) }
+    }
+    #expect(state.places.count == 1)
+  }
+
   @Test("K4 Who waits for the calls of an observer is resumed once, when none runs")
   func resumedOnce() {
     let counters = DeliveryCounters()

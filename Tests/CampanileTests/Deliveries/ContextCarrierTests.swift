@@ -14,7 +14,10 @@ private enum Request {
     ContextCarrier($id).install()
     ContextCarrier(
       capture: { depth.current },
-      restore: { value, call in depth.within(value, call) },
+      restore: { value, call in
+        depth.surroundings.record("\(value) in \(id ?? "none")")
+        depth.within(value, call)
+      },
       restoreAsync: { value, call in
         depth.asyncCalls.record(value)
         await call()
@@ -27,6 +30,8 @@ private enum Request {
 private final class ThreadDepth: Sendable {
   @TaskLocal private static var value: Int?
   let asyncCalls = Recorder<Int>()
+  /// The values that were restored, each with the request in force there.
+  let surroundings = Recorder<String>()
 
   var current: Int? { Self.value }
   func within(_ value: Int, _ call: () -> Void) { Self.$value.withValue(value, operation: call) }
@@ -110,6 +115,17 @@ struct ContextCarrierTests {
     #expect(heard.values == [7, nil])
     while try await Request.depth.asyncCalls.next(within: patience) != 7 {}
     withExtendedLifetime(tokens) {}
+  }
+
+  @Test("Of several carriers, the one that was installed first restores its context outermost")
+  func firstIsOutermost() {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let token = center.observe(Tick.self, on: .target(target)) { _ in }
+    Request.$id.withValue("outer") { Request.depth.within(8) { center.post(Tick(number: 1)) } }
+    target.runAll()
+    // Other tests restore other numbers meanwhile.
+    #expect(Request.depth.surroundings.values.filter { $0.hasPrefix("8 ") } == ["8 in outer"])
+    withExtendedLifetime(token) {}
   }
 
   @Test("An observer that throws is reported with a context in force")

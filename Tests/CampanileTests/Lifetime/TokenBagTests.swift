@@ -105,6 +105,18 @@ struct TokenBagTests {
     #expect(heard.count == 2)
   }
 
+  @Test("K5 K14 The followers in a bag that resumes are told in the order they registered")
+  func resumedInOrder() {
+    let state = CurrentValue(0)
+    for number in 1...20 {
+      state.observe { [heard] _ in heard.record(number) }.store(in: bag)
+    }
+    bag.pause()
+    state.value = 1
+    bag.resume()
+    #expect(heard.values == Array(1...20))
+  }
+
   @Test("The pause of a token and that of its bag add up")
   func pausesAddUp() {
     let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }

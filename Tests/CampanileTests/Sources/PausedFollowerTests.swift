@@ -64,6 +64,15 @@ struct PausedFollowerTests {
     #expect(keeper.admit(late, to: observer, isArrival: true)?.isInitial == true)
   }
 
+  @Test("K14 Changes that are missed in another order are told as one, from the first to the last")
+  func missedInAnotherOrder() {
+    var missed = MissedChanges<Int>.StateMachine()
+    for revision in [2, 3, 1] as [UInt64] {
+      missed.miss(ValueChange(old: Int(revision) - 1, new: Int(revision), revision: revision))
+    }
+    #expect(missed.end().map(Self.text) == "0>3")
+  }
+
   @Test("K14 What was missed in a pause is told as one change at its end", arguments: Way.allCases)
   func one(way: Way) async throws {
     let token = follow(way)
