@@ -71,3 +71,31 @@ extension ManualDelivery {
     }
   }
 }
+
+/// Waits until `condition` holds, which nothing tells; a test goes on if it never does, and has
+/// failed.
+package func eventually(
+  _ condition: () -> Bool, at location: SourceLocation = #_sourceLocation
+) async {
+  let limit = ContinuousClock.now + patience
+  while !condition() {
+    if ContinuousClock.now > limit {
+      Issue.record("What was waited for never came true", sourceLocation: location)
+      return
+    }
+    await Task.yield()
+  }
+}
+
+/// Everything that a sequence has; a test whose sequence does not end goes on, and has failed.
+package func all<Values: AsyncSequence & Sendable>(
+  _ sequence: Values, at location: SourceLocation = #_sourceLocation
+) async -> [Values.Element] where Values.Element: Sendable {
+  let read = Recorder(reading: sequence)
+  do {
+    try await read.expectEnd(within: patience)
+  } catch {
+    Issue.record(error, sourceLocation: location)
+  }
+  return read.values
+}

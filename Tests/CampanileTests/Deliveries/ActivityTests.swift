@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// Who delivers, and which jobs are enqueued: each event in each stage.
-@Suite("The activity at a mailbox")
+@Suite("The activity at a mailbox", .ownThread)
 struct ActivityTests {
   enum Stage: CaseIterable {
     case idle, scheduled, draining, inline

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("What is part of an asynchronous call")
+@Suite("What is part of an asynchronous call", .ownThread)
 struct AsyncCallTests {
   private let center = MessageCenter()
   private let heard = Inbox<Int>()

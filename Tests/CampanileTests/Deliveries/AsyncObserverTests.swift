@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Asynchronous observers")
+@Suite("Asynchronous observers", .ownThread)
 struct AsyncObserverTests {
   private let center = MessageCenter()
   private let heard = Inbox<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K12: bounded on demand")
+@Suite("K12: bounded on demand", .ownThread)
 struct BufferingTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

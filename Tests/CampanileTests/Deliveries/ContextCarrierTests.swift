@@ -37,7 +37,7 @@ private final class ThreadDepth: Sendable {
   func within(_ value: Int, _ call: () -> Void) { Self.$value.withValue(value, operation: call) }
 }
 
-@Suite("A context is carried to where observers run")
+@Suite("A context is carried to where observers run", .ownThread)
 struct ContextCarrierTests {
   init() { Request.install }
 

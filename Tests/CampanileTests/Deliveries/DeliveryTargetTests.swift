@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Delivery targets of one's own")
+@Suite("Delivery targets of one's own", .ownThread)
 struct DeliveryTargetTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Executors as places")
+@Suite("Executors as places", .ownThread)
 struct ExecutorTests {
   private let ticks = Broadcaster<Int>()
   private let heard = Recorder<Int>()

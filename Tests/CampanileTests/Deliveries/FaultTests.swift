@@ -4,7 +4,7 @@ import Testing
 @testable import Campanile
 
 /// Observers that do what no observer should.
-@Suite("Faulty observers")
+@Suite("Faulty observers", .ownThread)
 struct FaultTests {
   private let heard = Recorder<String>()
   private let center = MessageCenter()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K11: already there")
+@Suite("K11: already there", .ownThread)
 struct InlineDeliveryTests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

@@ -4,7 +4,7 @@ import Testing
 @testable import Campanile
 
 /// What a mailbox decides that a reader empties.
-@Suite("The state of a mailbox that is read")
+@Suite("The state of a mailbox that is read", .ownThread)
 struct MailboxReaderTests {
   /// Takes a value in for a reader.
   ///

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// What a mailbox decides, without the lock, the target and the threads of one.
-@Suite("The state of a mailbox")
+@Suite("The state of a mailbox", .ownThread)
 struct MailboxStateTests {
   private let source = Broadcaster<Int>()
   private let heard = Recorder<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K10: the poster is never blocked, and can wait")
+@Suite("K10: the poster is never blocked, and can wait", .ownThread)
 struct PostAndWaitTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

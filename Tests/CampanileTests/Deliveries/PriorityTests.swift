@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("How urgent a delivery is")
+@Suite("How urgent a delivery is", .ownThread)
 struct PriorityTests {
   private let source = Broadcaster<Int>()
   private let heard = Recorder<Int>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K6 How long a job keeps its target")
+@Suite("K6 How long a job keeps its target", .ownThread)
 struct TurnTests {
   private let source = Broadcaster<Int>()
   private let heard = Recorder<Int>()

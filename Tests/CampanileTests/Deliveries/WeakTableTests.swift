@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Tables that keep nothing")
+@Suite("Tables that keep nothing", .ownThread)
 struct WeakTableTests {
   private let live = LiveCount()
 
@@ -34,7 +34,7 @@ struct WeakTableTests {
   }
 }
 
-@Suite("Actors as places")
+@Suite("Actors as places", .ownThread)
 struct ActorTargetTests {
   private actor Desk {}
 

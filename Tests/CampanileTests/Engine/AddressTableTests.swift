@@ -10,7 +10,7 @@ private final class Shared: Sendable {
   let count = Atomic<UInt>(0)
 }
 
-@Suite("Objects by address")
+@Suite("Objects by address", .ownThread)
 struct AddressTableTests {
   private func find(_ key: UInt, in map: borrowing AddressMap<Tracked>) -> Tracked? {
     unsafe map.object(for: key)?.takeUnretainedValue()
@@ -87,7 +87,7 @@ struct AddressTableTests {
 /// A message type for each type.
 private struct Kind<Content>: MessageCenter.Message {}
 
-@Suite("Many message types")
+@Suite("Many message types", .ownThread)
 struct ManyTypesTests {
   let center = MessageCenter()
   let heard = Recorder<Int>()

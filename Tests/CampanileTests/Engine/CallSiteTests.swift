@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Where registrations are made")
+@Suite("Where registrations are made", .ownThread)
 struct CallSiteTests {
   @Test("A place tells its file and its line, and is no other place")
   func places() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Which values are instances of classes")
+@Suite("Which values are instances of classes", .ownThread)
 struct ClassInstanceTests {
   private class Base {}
   private final class Derived<Value>: Base {}

@@ -4,7 +4,7 @@
   @testable import Campanile
 
   /// A canceller and posts that meet, each held at each of its steps, in every order.
-  @Suite("Cancellers held at each step")
+  @Suite("Cancellers held at each step", .ownThread)
   struct EndInterleavingTests {
     /// The steps of `cancel()`; the first two are under the lock.
     enum EndStep: String, CaseIterable, Sendable {

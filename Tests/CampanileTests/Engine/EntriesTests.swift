@@ -17,7 +17,7 @@ extension Entries.Owner {
   }
 }
 
-@Suite("The memory of a list")
+@Suite("The memory of a list", .ownThread)
 struct EntriesTests {
   private func makeBuffer(_ ids: [UInt64], capacity: Int = 8) -> Entries.Owner {
     let buffer = Entries(capacity: capacity, created: 0).owner

@@ -5,7 +5,7 @@
 
   /// Posts held after they have asked which lists have observers, while observers register in
   /// several lists.
-  @Suite("Posts to several lists held before the watermark", .eachKindOfSubject)
+  @Suite("Posts to several lists held before the watermark", .eachKindOfSubject, .ownThread)
   struct ListInterleavingTests {
     /// A center, and who was called, in the order of the calls.
     private final class HeldCenter: Sendable {

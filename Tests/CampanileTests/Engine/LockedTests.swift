@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A lock around state", .timeLimit(.long))
+@Suite("A lock around state", .timeLimit(.long), .ownThread)
 struct LockedTests {
   @Test(
     "Threads that step back from each other all have their turn, one at a time", arguments: widths)

@@ -10,7 +10,7 @@
   /// What each round leaves behind shows in ten thousand of them: 64 KiB are seven bytes for each.
   ///
   /// Each test has a process of its own, so that no other test's memory is counted.
-  @Suite("Live bytes", .serialized)
+  @Suite("Live bytes", .serialized, .ownThread)
   struct MemoryTests {
     enum Order: Codable, Sendable { case lastInFirstOut, firstInFirstOut }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("What dead owners leave behind")
+@Suite("What dead owners leave behind", .ownThread)
 struct OwnerMemoryTests {
   private final class Screen: Sendable {}
 

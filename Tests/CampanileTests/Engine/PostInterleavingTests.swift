@@ -5,7 +5,7 @@
 
   /// Posts held at each of their steps, on one, two and eight threads, while another thread changes
   /// the list.
-  @Suite("Posts held at each step")
+  @Suite("Posts held at each step", .ownThread)
   struct PostInterleavingTests {
     @Test(
       "K1 K2 An observer added during a post hears it only if the watermark was not read yet",

@@ -4,7 +4,7 @@ import Testing
 @testable import Campanile
 
 /// Posts while others add and cancel: nothing lost, nothing out of order, nothing kept.
-@Suite("Posts while lists change")
+@Suite("Posts while lists change", .ownThread)
 struct RaceTests {
   /// One post, and who heard it.
   private final class Trace: Sendable {

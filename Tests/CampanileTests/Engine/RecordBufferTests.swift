@@ -12,7 +12,7 @@ extension RecordBuffer {
   }
 }
 
-@Suite("RecordBuffer")
+@Suite("RecordBuffer", .ownThread)
 struct RecordBufferTests {
   private struct Nothing: Sendable {}
 

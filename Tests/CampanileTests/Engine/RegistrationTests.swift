@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Registering and ending")
+@Suite("Registering and ending", .ownThread)
 struct RegistrationTests {
   @Test(
     "K1 Two registrations of one closure are two, and every later post hears both",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("The identity of subjects", .eachKindOfSubject)
+@Suite("The identity of subjects", .eachKindOfSubject, .ownThread)
 struct SubjectIdentityTests {
   /// Equal to every other, as far as `==` can tell.
   private final class Twin: Sendable, Hashable {

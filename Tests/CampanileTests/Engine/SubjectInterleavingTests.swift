@@ -5,7 +5,7 @@
 
   /// Posts about a subject with one observer, held at each of their steps, while another thread
   /// changes what stands about it.
-  @Suite("Posts about a subject held at each step", .eachKindOfSubject)
+  @Suite("Posts about a subject held at each step", .eachKindOfSubject, .ownThread)
   struct SubjectInterleavingTests {
     /// A center with one observer, the *victim*, who stands alone with its subject.
     final class HeldSubject: Sendable {

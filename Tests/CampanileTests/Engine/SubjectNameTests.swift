@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("How subjects are named", .eachKindOfSubject)
+@Suite("How subjects are named", .eachKindOfSubject, .ownThread)
 struct SubjectNameTests {
   /// Players that are made to come to an address that was freed.
   private struct Successors {
@@ -194,7 +194,7 @@ private struct Spoke: MessageCenter.Message {
   var word: Int
 }
 
-@Suite("The deinit of a subject", .eachKindOfSubject)
+@Suite("The deinit of a subject", .eachKindOfSubject, .ownThread)
 struct SubjectDeinitTests {
   @Test("K9 A post about a subject from its deinit reaches every observer", arguments: widths)
   func post(width: Int) {

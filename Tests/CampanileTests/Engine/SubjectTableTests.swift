@@ -10,7 +10,7 @@ extension Entries.Owner {
   fileprivate var table: AddressTable { AddressTable(at: entries.address)! }
 }
 
-@Suite("Lists by subject", .eachKindOfSubject)
+@Suite("Lists by subject", .eachKindOfSubject, .ownThread)
 struct SubjectTableTests {
   private func makeTable(_ capacity: Int = 64) -> Entries.Owner {
     AddressTable(for: capacity * 9 / 16).entries.owner
@@ -122,7 +122,7 @@ struct SubjectTableTests {
   }
 }
 
-@Suite("An index whose subjects come and go")
+@Suite("An index whose subjects come and go", .ownThread)
 struct SubjectIndexMemoryTests {
   @Test("K16 A topic that goes with all its registrations releases what they captured")
   func released() {
@@ -284,7 +284,7 @@ struct SubjectIndexMemoryTests {
 
 /// What a registration that stands alone with its subject can do, and what becomes of it when others
 /// join.
-@Suite("Alone with a subject", .eachKindOfSubject)
+@Suite("Alone with a subject", .eachKindOfSubject, .ownThread)
 struct SingleObserverTests {
   let center = MessageCenter()
   let player = Player()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("What a thread knows about its posts")
+@Suite("What a thread knows about its posts", .ownThread)
 struct ThreadRecordTests {
   /// How many posts in progress name `registry`, on any thread.
   private static func postsInProgress(at registry: ObserverRegistry) -> Int {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Lifetimes")
+@Suite("Lifetimes", .ownThread)
 struct LifetimeTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

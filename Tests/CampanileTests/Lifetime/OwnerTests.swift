@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K8: owners")
+@Suite("K8: owners", .ownThread)
 struct OwnerTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Token bags")
+@Suite("Token bags", .ownThread)
 struct TokenBagTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Tokens, registrations and pauses")
+@Suite("Tokens, registrations and pauses", .ownThread)
 struct TokenTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

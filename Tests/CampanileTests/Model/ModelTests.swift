@@ -1,7 +1,7 @@
 import Testing
 
 /// Random sequences, played by a source and by the model: they must do the same.
-@Suite("Model", .eachKindOfSubject)
+@Suite("Model", .eachKindOfSubject, .ownThread)
 struct ModelTests {
   enum Kind: String, CaseIterable, CustomTestStringConvertible {
     case center, broadcaster, currentValue

@@ -8,7 +8,7 @@ import Testing
 /// For each poster and each observer: the posts come in their order, none twice, none that the
 /// observer does not observe; every one that began after `observe` had returned and returned before
 /// `cancel` was called; and none after `cancelAndWait` had returned or the owner's `deinit` had begun.
-@Suite("Model with threads", .eachKindOfSubject)
+@Suite("Model with threads", .eachKindOfSubject, .ownThread)
 struct ThreadedModelTests {
   @Test(
     "K1 K3 K4 K6 K8 K9 Nothing is lost, repeated, reordered or late, with subjects and owners",

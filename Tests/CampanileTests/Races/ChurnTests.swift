@@ -7,7 +7,7 @@ import Testing
 ///
 /// What an observer captured is checked at each call, so that a call after its release is seen even
 /// without a sanitizer, and waited for at the end, so that a leak is.
-@Suite("Churn", .eachKindOfSubject)
+@Suite("Churn", .eachKindOfSubject, .ownThread)
 struct ChurnTests {
   /// Says whether it is still alive, for as long as its memory is not used again.
   private final class Canary: Sendable {

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// What registries, indexes and mailboxes keep, and for how long.
-@Suite("What is kept, and until when", .eachKindOfSubject)
+@Suite("What is kept, and until when", .eachKindOfSubject, .ownThread)
 struct KeptStateTests {
   @Test("K16 Nothing is kept for an owner whose registrations have ended")
   func owners() {

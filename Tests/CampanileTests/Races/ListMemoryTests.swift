@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("How much memory lists keep")
+@Suite("How much memory lists keep", .ownThread)
 struct ListMemoryTests {
   let source = Broadcaster<Int>()
 

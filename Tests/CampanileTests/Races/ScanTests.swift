@@ -5,7 +5,7 @@
   @testable import Campanile
 
   /// A post that announces itself while a canceller is between two looks at the reservations.
-  @Suite("Between two looks at the reservations")
+  @Suite("Between two looks at the reservations", .ownThread)
   struct ScanTests {
     let gates = CheckpointGates()
     let inside = Gate()

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// What posts in progress keep, and what that costs the posts after them.
-@Suite("Tickets of posts in progress")
+@Suite("Tickets of posts in progress", .ownThread)
 struct TicketTests {
   let source = Broadcaster<Int>()
 

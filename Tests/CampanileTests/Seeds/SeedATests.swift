@@ -6,7 +6,7 @@ import Testing
 /// What Apple's notification center gets wrong without Apple's frameworks.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds A: the system's notification center")
+@Suite("Seeds A: the system's notification center", .ownThread)
 struct SeedATests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

@@ -5,7 +5,7 @@ import Testing
 /// What the thread-redirection recipe and LRNotificationObserver get wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds B and C: redirection, and observers tied to owners")
+@Suite("Seeds B and C: redirection, and observers tied to owners", .ownThread)
 struct SeedBCTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

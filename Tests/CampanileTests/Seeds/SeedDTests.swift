@@ -6,7 +6,7 @@ import Testing
 /// What GYNotificationCenter gets wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds D: automatic removal")
+@Suite("Seeds D: automatic removal", .ownThread)
 struct SeedDTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -6,7 +6,7 @@ import Testing
 /// What YFLNotificationCenter, a center built from scratch, gets wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds E: a center from scratch")
+@Suite("Seeds E: a center from scratch", .ownThread)
 struct SeedETests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

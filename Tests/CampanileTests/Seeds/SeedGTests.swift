@@ -5,7 +5,7 @@ import Testing
 /// What one callback table in a music player's singleton gets wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds G: the state that many screens follow")
+@Suite("Seeds G: the state that many screens follow", .ownThread)
 struct SeedGTests {
   private let state = CurrentValue(0)
   private let heard = Recorder<String>()

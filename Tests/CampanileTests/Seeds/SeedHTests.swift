@@ -5,7 +5,7 @@ import Testing
 /// What typed notifications with a resource token get wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds H: typed messages and tokens")
+@Suite("Seeds H: typed messages and tokens", .ownThread)
 struct SeedHTests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Broadcaster")
+@Suite("Broadcaster", .ownThread)
 struct BroadcasterTests {
   private let ticks = Broadcaster<Int>()
   private let heard = Recorder<Int>()

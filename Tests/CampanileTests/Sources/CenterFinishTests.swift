@@ -1,7 +1,7 @@
 import Campanile
 import Testing
 
-@Suite("The end of a message center")
+@Suite("The end of a message center", .ownThread)
 struct CenterFinishTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// What a guide shows: how to keep a screen up to date without drawing every change.
-@Suite("Showing no more than a screen can draw")
+@Suite("Showing no more than a screen can draw", .ownThread)
 struct CoalescingTests {
   private struct Progressed: MessageCenter.Message {
     var file: String

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// What a current value decides, without its lock, its value and its threads.
-@Suite("The state of a current value")
+@Suite("The state of a current value", .ownThread)
 struct CurrentValueStateTests {
   private final class Machine {
     private var state = CurrentValueState()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K14: current values")
+@Suite("K14: current values", .ownThread)
 struct CurrentValueTests {
   private let state = CurrentValue(0)
   private let heard = Recorder<Int>()

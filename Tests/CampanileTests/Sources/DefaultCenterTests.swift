@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("The default center")
+@Suite("The default center", .ownThread)
 struct DefaultCenterTests {
   @Test("It is one center, and has a label")
   func shared() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Sources made from sources")
+@Suite("Sources made from sources", .ownThread)
 struct DerivedSourceTests {
   private let center = MessageCenter()
   private let ticks = Broadcaster<Int>()

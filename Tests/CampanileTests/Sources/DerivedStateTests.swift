@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("States made from states")
+@Suite("States made from states", .ownThread)
 struct DerivedStateTests {
   private let number = CurrentValue(1)
   private let heard = Recorder<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K13: errors")
+@Suite("K13: errors", .ownThread)
 struct ErrorTests {
   private let heard = Recorder<Int>()
   private let center = MessageCenter()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K14: initial calls that are late, skipped, dropped or overtaken")
+@Suite("K14: initial calls that are late, skipped, dropped or overtaken", .ownThread)
 struct FollowerTests {
   private let state = CurrentValue(1)
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// Each form of observing hands on, in its own lines, what it is given.
-@Suite("Every form honors the subject, the buffer, the delivery and the options that it is given")
+@Suite("Every form honors the subject, buffer, delivery and options that it is given", .ownThread)
 struct FormParameterTests {
   private actor Ear {
     let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K14: who tells the changes")
+@Suite("K14: who tells the changes", .ownThread)
 struct HandOverTests {
   private let heard = Recorder<Int>()
 

@@ -1,7 +1,7 @@
 import Campanile
 import Testing
 
-@Suite("The initial call")
+@Suite("The initial call", .ownThread)
 struct InitialCallTests {
   let heard = Recorder<Int>()
 
@@ -158,7 +158,7 @@ struct InitialCallTests {
   }
 }
 
-@Suite("A subject that has gone")
+@Suite("A subject that has gone", .ownThread)
 struct GoneSubjectTests {
   let center = MessageCenter()
   let heard = Recorder<Int>()

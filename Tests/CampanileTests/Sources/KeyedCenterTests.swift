@@ -4,7 +4,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A center whose topics are keys", .eachKindOfSubject)
+@Suite("A center whose topics are keys", .eachKindOfSubject, .ownThread)
 struct KeyedCenterTests {
   private let center = KeyedCenter<Int>()
   private let heard = Recorder<Int>()

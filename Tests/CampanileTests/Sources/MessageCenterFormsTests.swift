@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("MessageCenter: every form of observing")
+@Suite("MessageCenter: every form of observing", .ownThread)
 struct MessageCenterFormsTests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

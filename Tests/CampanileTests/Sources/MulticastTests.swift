@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Multicast")
+@Suite("Multicast", .ownThread)
 struct MulticastTests {
   private let heard = Recorder<String>()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K5 and K6: order")
+@Suite("K5 and K6: order", .ownThread)
 struct OrderTests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K14: followers that are paused")
+@Suite("K14: followers that are paused", .ownThread)
 struct PausedFollowerTests {
   private let state = CurrentValue(0)
   private let queue = TestQueue()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K14: followers that are set, paused and resumed in any order")
+@Suite("K14: followers that are set, paused and resumed in any order", .ownThread)
 struct PausedSequencesTests {
   /// A step of a sequence.
   enum Step: CaseIterable, Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K15: what events say of posts and calls")
+@Suite("K15: what events say of posts and calls", .ownThread)
 struct PostEventTests {
   private func kinds(_ events: Recorder<SourceEvent>) -> [SourceEvent.Kind] {
     events.values.map(\.kind)

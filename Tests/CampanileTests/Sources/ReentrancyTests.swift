@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K7: re-entrancy")
+@Suite("K7: re-entrancy", .ownThread)
 struct ReentrancyTests {
   private let center = MessageCenter()
   private let heard = Recorder<String>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K15: the live registrations", .eachKindOfSubject)
+@Suite("K15: the live registrations", .eachKindOfSubject, .ownThread)
 struct RegistrationListTests {
   private let center = MessageCenter(label: "test")
   private let queue = TestQueue()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Removing observers", .eachKindOfSubject)
+@Suite("Removing observers", .eachKindOfSubject, .ownThread)
 struct RemovalTests {
   private let center = MessageCenter()
   private let queue = TestQueue()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Sequences")
+@Suite("Sequences", .ownThread)
 struct SequenceTests {
   private let center = MessageCenter()
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Campanile
 
 /// Posts that one registration does not hear.
-@Suite("Skipping one registration")
+@Suite("Skipping one registration", .ownThread)
 struct SkippingTests {
   private let heard = Recorder<String>()
   private let queue = TestQueue()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K15: what happens at a source")
+@Suite("K15: what happens at a source", .ownThread)
 struct SourceEventTests {
   private func count(_ kind: SourceEvent.Kind, in events: Recorder<SourceEvent>) -> Int {
     events.values.count { $0.kind == kind }

@@ -3,7 +3,7 @@ import Testing
 @testable import Campanile
 
 /// What sources in other modules are built on.
-@Suite("Lists of sources in other modules")
+@Suite("Lists of sources in other modules", .ownThread)
 struct SourceListTests {
   private let source = SourceRegistry()
   private let heard = Recorder<Int>()

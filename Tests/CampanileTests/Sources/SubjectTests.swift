@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K9: subjects", .eachKindOfSubject)
+@Suite("K9: subjects", .eachKindOfSubject, .ownThread)
 struct SubjectTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

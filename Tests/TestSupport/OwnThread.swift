@@ -1,0 +1,90 @@
+import Campanile
+import Dispatch
+import Foundation
+package import Testing
+
+/// Runs each test of a suite on a thread of its own, and few tests at a time.
+///
+/// Swift's pool has as many threads as the machine has cores, and Swift Testing runs the tests on it,
+/// even those that aren't asynchronous. A test that blocks there may wait for something that needs
+/// the very thread that it blocks. With this trait, a test may block as long as it likes, because the
+/// pool is left to what the test waits for. The few tests that run share the machine, so the limit of
+/// a wait doesn't depend on how many others there are.
+package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+  package var isRecursive: Bool { true }
+
+  /// When a test is said to hang, which may wait for ever.
+  private static var limit: Duration { .seconds(300) }
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    await TestPlaces.enter()
+    defer { TestPlaces.leave() }
+    let watch = Task(executorPreference: ThreadExecutor()) {
+      guard (try? await Task.sleep(for: Self.limit)) != nil else { return }
+      Issue.record("\(test.displayName ?? test.name) has not ended after \(Self.limit)")
+    }
+    defer { watch.cancel() }
+    try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
+  }
+}
+
+extension Trait where Self == OwnThread {
+  /// Runs each test on a thread of its own, on which it may block.
+  package static var ownThread: Self { Self() }
+}
+
+/// Runs the jobs of tasks that prefer it one after another, on a thread that isn't one of the pool's.
+///
+/// A task whose closure blocks is made with this executor.
+package final class ThreadExecutor: TaskExecutor {
+  // A serial queue has a thread even if all threads of the pool are taken.
+  private let queue = DispatchQueue(label: "ThreadExecutor")
+
+  package init() {}
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    // SAFETY: the queue runs the job once, and its closure keeps the executor for that long.
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}
+
+/// The places of the tests that run.
+private enum TestPlaces {
+  private struct State {
+    var free = 2 * ProcessInfo.processInfo.activeProcessorCount
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private static let state = Locked(State())
+
+  /// Returns when the test has a place.
+  static func enter() async {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        if state.free == 0 {
+          state.waiting.append(continuation)
+          return false
+        }
+        state.free -= 1
+        return true
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  /// Gives the place to the test that has waited longest.
+  static func leave() {
+    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+      if state.waiting.isEmpty {
+        state.free += 1
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+    next?.resume()
+  }
+}
