@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Delivery on operation queues", .onOtherThreads)
+@Suite("Delivery on operation queues", .ownThread)
 struct OperationQueueTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

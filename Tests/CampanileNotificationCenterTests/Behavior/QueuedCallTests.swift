@@ -4,7 +4,7 @@ import CampanileNotificationCenter
 import Foundation
 import Testing
 
-@Suite("Observers with an operation queue", .onOtherThreads)
+@Suite("Observers with an operation queue", .ownThread)
 struct QueuedCallTests {
   private let center = CampanileNotificationCenter.NotificationCenter()
   private let heard = Recorder<Int>()

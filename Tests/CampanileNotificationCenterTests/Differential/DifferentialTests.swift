@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Foundation's center and ours do the same, but for what is listed.
-@Suite("Differences from Foundation's center", .onOtherThreads)
+@Suite("Differences from Foundation's center", .ownThread)
 struct DifferentialTests {
   static let scenarios =
     Scenario.deliveries + Scenario.senders + Scenario.removals + Scenario.orders

@@ -10,7 +10,7 @@ import Testing
 /// differences.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds A: Foundation's center and ours", .onOtherThreads)
+@Suite("Seeds A: Foundation's center and ours", .ownThread)
 struct SeedACenterTests {
   typealias Theirs = Foundation.NotificationCenter
   typealias Ours = CampanileNotificationCenter.NotificationCenter

@@ -4,7 +4,7 @@ import Testing
 /// What the suite `TestNotificationCenter` of swift-corelibs-foundation shows, as facts of both centers.
 ///
 /// Its suite `TestNotification` is about the struct alone, which stays Foundation's.
-@Suite("Upstream's facts of a notification center", .onOtherThreads)
+@Suite("Upstream's facts of a notification center", .ownThread)
 struct UpstreamCenterTests {
   private let log = Recorder<String>()
   private let bell = Bell()

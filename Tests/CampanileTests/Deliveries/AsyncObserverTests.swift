@@ -7,7 +7,7 @@ struct AsyncObserverTests {
   private let center = MessageCenter()
   private let heard = Inbox<Int>()
 
-  @Test("One at a time, the next call begins when the last has returned")
+  @Test("K6 A8 One at a time, the next call begins when the last has returned")
   func oneAtATime() async throws {
     let gate = AsyncGate()
     let began = Inbox<Int>()
@@ -56,7 +56,7 @@ struct AsyncObserverTests {
     #expect(await states.values(count: 1) == [true])
   }
 
-  @Test("After a cancel nothing that waits is called")
+  @Test("K3 A8 After a cancel nothing that waits is called")
   func nothingAfterCancel() async {
     let gate = AsyncGate()
     let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
@@ -109,7 +109,7 @@ struct AsyncObserverTests {
     actor = nil
     #expect(weakActor != nil)
     gate.open()
-    while weakActor != nil { await Task.yield() }
+    await eventually { weakActor == nil }
     _ = await registration.cancelAndWait()
     #expect(heard.values == [1])
   }
@@ -128,23 +128,6 @@ struct AsyncObserverTests {
       _ = await registration.cancelAndWait()
       withExtendedLifetime(free) {}
     }
-  }
-
-  @Test("Releasing the token cancels the task")
-  func release() async {
-    let gate = AsyncGate()
-    let states = Inbox<Bool>()
-    let slot = Slot<ObservationToken>()
-    slot.set(
-      center.messages(of: Tick.self).observeAsync { _ in
-        await gate.pass()
-        states.record(Task.isCancelled)
-      })
-    center.post(Tick(number: 1))
-    await gate.waitUntilReached()
-    slot.set(nil)
-    gate.open()
-    #expect(await states.values(count: 1) == [true])
   }
 
   @Test("cancelAndWait returns when the call has", arguments: [1, 2, 8])
@@ -231,19 +214,6 @@ struct AsyncObserverTests {
     slot.set(nil)
   }
 
-  @Test("K8 the owner is held weakly", arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func weakOwner(execution: AsyncExecution) {
-    weak var weakScreen: Screen?
-    func observe() {
-      let screen = Screen()
-      weakScreen = screen
-      center.messages(of: Tick.self).observeAsync(owner: screen, execution: execution) { _, _ in }
-    }
-    observe()
-    #expect(weakScreen == nil)
-    #expect(center.observerCount == 0)
-  }
-
   @Test("Observers on an actor are not part of the asynchronous call that posted to it")
   func notPartOfTheCall() async {
     let statistics = Statistics()
@@ -306,21 +276,6 @@ struct AsyncObserverTests {
     #expect(heard.values == [1])
   }
 
-  @Test("Once is once", arguments: [1, 2, 8])
-  func once(width: Int) async throws {
-    let token = center.messages(of: Tick.self).observeAsync(execution: .oneAtATime, .once) {
-      [heard] in
-      heard.record($0.number)
-    }
-    onThreads(width) { [center] in center.post(Tick(number: $0)) }
-    try await center.postAndWait(Tick(number: 100))
-    // A registration of one call ends just before it: the last post may find nobody left to wait for.
-    _ = await heard.values(count: 1)
-    #expect(!token.isActive)
-    #expect(await token.cancelAndWait() == .finished)
-    #expect(heard.count == 1)
-  }
-
   @Test(
     "The task of the only call is not canceled by the end that it brings",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -355,40 +310,6 @@ struct AsyncObserverTests {
     #expect(ticks.observerCount == 0)
     #expect(state.observerCount == 0)
     #expect(canceled.count == 3)
-  }
-
-  @Test(
-    "Canceling while the only call runs cancels its task",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func cancelsOnce(execution: AsyncExecution) async {
-    let gate = AsyncGate()
-    let states = Inbox<Bool>()
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in
-      await gate.pass()
-      states.record(Task.isCancelled)
-    }
-    center.post(Tick(number: 1))
-    await gate.waitUntilReached()
-    #expect(!token.isActive)
-    #expect(token.cancel() == .endedWhileMaybeRunning)
-    gate.open()
-    #expect(await states.values(count: 1) == [true])
-  }
-
-  @Test(
-    "K16 What the only call kept is released when the call has returned",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func onceIsReleased(execution: AsyncExecution) async throws {
-    let released = Inbox<Int>()
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) {
-      [held = OnRelease { released.record(1) }] _ in
-      await Task.yield()
-      withExtendedLifetime(held) {}
-    }
-    center.post(Tick(number: 1))
-    #expect(await released.values(count: 1) == [1])
-    #expect(center.observerCount == 0)
-    withExtendedLifetime(token) {}
   }
 
   #if DEBUG
@@ -455,40 +376,5 @@ struct AsyncObserverTests {
     center.post(Tick(number: 1))
     #expect(await waits.values(count: 1) == [.insideObserver])
     withExtendedLifetime((token, events)) {}
-  }
-
-  @Test("An asynchronous observer of a broadcaster and of a current value")
-  func otherSources() async throws {
-    let ticks = Broadcaster<Int>()
-    let state = CurrentValue(1)
-    let screen = Screen()
-    let tokens = [
-      ticks.observeAsync { [heard] in heard.record($0) },
-      state.observeAsync(execution: .oneAtATime, .initial) { [heard] in heard.record($0.new * 100)
-      },
-    ]
-    ticks.observeAsync(owner: screen) { $0.heard.record($1) }
-    state.observeAsync(owner: screen, execution: .concurrent) { $0.heard.record($1.new * 100) }
-    #expect(await heard.values(count: 1) == [100])
-    try await ticks.sendAndWait(5)
-    state.value = 2
-    #expect(await heard.values(count: 3).sorted() == [5, 100, 200])
-    #expect(await screen.heard.values(count: 2) == [5, 200])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("K13 An error of an asynchronous observer is reported")
-  func error() async throws {
-    let center = MessageCenter()
-    let failures = Recorder(observing: center.failures)
-    let line: UInt = #line + 1
-    let token = center.messages(of: Tick.self).observeAsync { _ in
-      await Task.yield()
-      throw TestFailure()
-    }
-    try await center.postAndWait(Tick(number: 1))
-    withExtendedLifetime(token) {}
-    #expect(failures.values.map(\.line) == [Int(line)])
-    #expect(failures.values.first?.error as? TestFailure == TestFailure())
   }
 }

@@ -15,16 +15,18 @@ struct BufferingTests {
     queue.flush()
   }
 
-  @Test("K12 newest keeps the newest, in order, and counts what it dropped")
-  func newest() {
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(3)) {
+  @Test(
+    "K12 newest keeps the newest and oldest the oldest, in order, and what is dropped is counted",
+    arguments: [Buffering.newest(3), .oldest(3)])
+  func bounds(buffering: Buffering) {
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: buffering) {
       [heard] in heard.record($0.number)
     }
     post(0..<10)
-    #expect(heard.values == [7, 8, 9])
+    #expect(heard.values == (buffering == .newest(3) ? [7, 8, 9] : [0, 1, 2]))
     #expect(token.registration.droppedCount == 7)
     post(10..<12)
-    #expect(heard.values == [7, 8, 9, 10, 11])
+    #expect(heard.values.suffix(2) == [10, 11])
     #expect(token.registration.droppedCount == 7)
   }
 
@@ -63,38 +65,6 @@ struct BufferingTests {
     }
     observe()
     #expect(lost == nil)
-  }
-
-  @Test("K12 oldest keeps the oldest, in order, and counts what it dropped")
-  func oldest() {
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .oldest(3)) {
-      [heard] in heard.record($0.number)
-    }
-    post(0..<10)
-    #expect(heard.values == [0, 1, 2])
-    #expect(token.registration.droppedCount == 7)
-  }
-
-  @Test("K12 unbounded keeps everything and drops nothing")
-  func unbounded() {
-    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
-      heard.record($0.number)
-    }
-    post(0..<500)
-    #expect(heard.values == Array(0..<500))
-    #expect(token.registration.droppedCount == 0)
-  }
-
-  @Test("K12 more values than a job takes are delivered by several jobs, in order")
-  func manyJobs() {
-    let target = ManualTarget()
-    let token = center.observe(Tick.self, on: .target(target), buffering: .newest(10_000)) {
-      [heard] in heard.record($0.number)
-    }
-    for number in 0..<3_000 { center.post(Tick(number: number)) }
-    target.runJobs()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == Array(0..<3_000))
   }
 
   @Test("K10 K12 after a thousand values a bounded observer lets others have the target")
@@ -140,22 +110,6 @@ struct BufferingTests {
     #expect(screen.heard.values == [4])
   }
 
-  @Test("K12 each bounded observer has a buffer of its own")
-  func separate() {
-    let others = Recorder<Int>()
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
-      [heard] in heard.record($0.number)
-    }
-    let other = center.observe(Tick.self, on: queue.delivery, buffering: .oldest(2)) {
-      others.record($0.number)
-    }
-    post(0..<4)
-    #expect(heard.values == [3])
-    #expect(others.values == [0, 1])
-    #expect(token.registration.droppedCount == 3)
-    #expect(other.registration.droppedCount == 2)
-  }
-
   @Test("K12 posts of many threads are heard or counted", arguments: [1, 2, 8])
   func accounts(width: Int) {
     let tokens = [
@@ -191,33 +145,6 @@ struct BufferingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K12 a main and an actor observer take a policy")
-  func mainAndActor() async throws {
-    let statistics = Statistics()
-    let main = center.observe(Tick.self, on: .main, buffering: .newest(1_000)) { [heard] in
-      heard.record($0.number)
-    }
-    let actor = center.observe(Tick.self, on: statistics, buffering: .newest(1_000)) {
-      $0.append($1.number)
-    }
-    for number in 0..<10 { center.post(Tick(number: number)) }
-    try await center.postAndWait(Tick(number: 10))
-    #expect(heard.values == Array(0...10))
-    #expect(await statistics.numbers == Array(0...10))
-    #expect(main.registration.droppedCount + actor.droppedCount == 0)
-  }
-
-  @Test("K12 a sequence keeps the newest or the oldest")
-  func sequences() async {
-    var newest = center.messages(of: Tick.self).values(buffering: .newest(2)).makeAsyncIterator()
-    var oldest = center.messages(of: Tick.self).values(buffering: .oldest(2)).makeAsyncIterator()
-    for number in 0..<5 { center.post(Tick(number: number)) }
-    #expect(await newest.next(isolation: nil)?.number == 3)
-    #expect(await newest.next(isolation: nil)?.number == 4)
-    #expect(await oldest.next(isolation: nil)?.number == 0)
-    #expect(await oldest.next(isolation: nil)?.number == 1)
-  }
-
   @Test("K12 a value that was dropped is released")
   func released() {
     struct Cargo: MessageCenter.Message { let tracked: Tracked }
@@ -231,7 +158,7 @@ struct BufferingTests {
     queue.letGo()
   }
 
-  @Test("K12 a capacity below one is a precondition failure")
+  @Test("K12 A9 a capacity below one is a precondition failure")
   func capacity() async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

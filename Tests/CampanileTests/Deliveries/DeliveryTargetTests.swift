@@ -50,35 +50,6 @@ struct DeliveryTargetTests {
     #expect(target.enqueuedCount == 1)
   }
 
-  @Test("Two deliveries to one target are one place with one order")
-  func onePlace() {
-    let other = MessageCenter()
-    let tokens = [
-      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
-      other.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
-    ]
-    for number in 0..<4 { (number % 2 == 0 ? center : other).post(Tick(number: number)) }
-    target.runJobs()
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values == [0, 1, 2, 3])
-    #expect(target.enqueuedCount == 1)
-  }
-
-  @Test("A poster that is on the target runs inline; ordered observers queue")
-  func inline() {
-    let tokens = [
-      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: .target(target).ordered) { [heard] in
-        heard.record($0.number * 10)
-      },
-    ]
-    target.run { center.post(Tick(number: 1)) }
-    #expect(heard.values == [1])
-    target.runJobs()
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values == [1, 10])
-  }
-
   @Test("A target that cannot tell always queues")
   func defaults() {
     final class Plain: DeliveryTarget {
@@ -197,46 +168,6 @@ struct DeliveryTargetTests {
     }
   #endif
 
-  @Test("A message that was discarded is released")
-  func released() {
-    struct Cargo: MessageCenter.Message { let tracked: Tracked }
-    let live = LiveCount()
-    let token = center.observe(Cargo.self, on: .target(target)) { _ in }
-    center.post(Cargo(tracked: Tracked(live)))
-    #expect(live.current == 1)
-    target.end()
-    withExtendedLifetime(token) {}
-    #expect(live.current == 0)
-  }
-
-  @Test("A message that waits does not keep the closure of a cancelled observer")
-  func closureIsReleased() {
-    let live = LiveCount()
-    func observe() -> ObservationToken {
-      let tracked = Tracked(live)
-      return center.observe(Tick.self, on: .target(target)) { [tracked] _ in tracked.touch() }
-    }
-    let token = observe()
-    center.post(Tick(number: 1))
-    #expect(live.current == 1)
-    token.cancel()
-    #expect(live.current == 0)
-    target.runJobs()
-  }
-
-  @Test("More messages than a job takes are delivered by several jobs, in order")
-  func manyJobs() {
-    let token = center.observe(Tick.self, on: .target(target)) { [heard] tick in
-      heard.record(tick.number)
-    }
-    for number in 0..<1_500 { center.post(Tick(number: number)) }
-    target.runJobs()
-    for number in 1_500..<3_000 { center.post(Tick(number: number)) }
-    target.runJobs()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == Array(0..<3_000))
-  }
-
   @Test(
     "K6 A job that was run to its end one by one discards nothing that comes later",
     arguments: [Buffering.unbounded, .newest(4)])
@@ -267,24 +198,5 @@ struct DeliveryTargetTests {
     }
     withExtendedLifetime(token) {}
     #expect(heard.values == Array(0..<160))
-  }
-
-  @Test("Posts of many threads to one target", arguments: [1, 2, 8])
-  func race(width: Int) {
-    let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)
-    }
-    onThreads(width) { [center, target] thread in
-      for number in 0..<200 {
-        center.post(Tick(number: thread * 1_000 + number))
-        if thread == 0 { target.runJobs() }
-      }
-    }
-    target.runJobs()
-    withExtendedLifetime(token) {}
-    #expect(heard.count == width * 200)
-    for thread in 0..<width {
-      #expect(
-        heard.values.filter { $0 / 1_000 == thread } == (0..<200).map { thread * 1_000 + $0 })
-    }
   }
 }

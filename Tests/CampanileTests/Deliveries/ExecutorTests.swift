@@ -101,24 +101,6 @@ struct ExecutorTests {
     #expect(ExecutorTarget.of(executor as any SerialExecutor) === serial)
     #expect(ExecutorTarget.of(executor as any TaskExecutor) === task)
   }
-
-  @Test(
-    "K6 Unbounded observers on an executor with many threads run one at a time", arguments: [2, 8])
-  func manyThreads(width: Int) async throws {
-    let executor = QueueExecutor(DispatchQueue(label: "many", attributes: .concurrent))
-    let detector = OverlapDetector()
-    let delivery = Delivery.executor(executor as any TaskExecutor)
-    let token = ticks.observe(on: delivery) { [heard] number in
-      detector.run { heard.record(number) }
-    }
-    onThreads(width) { thread in
-      for step in 0..<100 { ticks.send(thread * 100 + step) }
-    }
-    try await ticks.sendAndWait(-1)
-    #expect(heard.count == width * 100 + 1)
-    #expect(!detector.hasOverlapped)
-    withExtendedLifetime(token) {}
-  }
 }
 
 /// Runs jobs on a queue: a serial executor if that is one.

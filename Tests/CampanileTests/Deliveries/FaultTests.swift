@@ -143,25 +143,4 @@ struct FaultTests {
     gate.open()
     queue.flush()
   }
-
-  @Test(
-    "K12 A mailbox at its bound does what its policy says, and counts it",
-    arguments: [Buffering.unbounded, .newest(3), .oldest(3)], widths)
-  func full(policy: Buffering, width: Int) {
-    let queue = TestQueue()
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: policy) { [heard] in
-      heard.record("\($0.number)")
-    }
-    queue.hold()
-    onThreads(width) { [center] index in
-      for number in 0..<100 { center.post(Tick(number: index * 100 + number)) }
-    }
-    queue.letGo()
-    queue.flush()
-    let expected = policy == .unbounded ? width * 100 : 3
-    #expect(heard.count == expected)
-    #expect(token.registration.droppedCount == width * 100 - expected)
-    if width == 1 && policy == .newest(3) { #expect(heard.values == ["97", "98", "99"]) }
-    if width == 1 && policy == .oldest(3) { #expect(heard.values == ["0", "1", "2"]) }
-  }
 }

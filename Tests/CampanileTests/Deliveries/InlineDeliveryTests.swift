@@ -33,21 +33,7 @@ struct InlineDeliveryTests {
     DispatchQueue.global().sync { #expect(!global.isCurrent) }
   }
 
-  @Test("K11 a poster elsewhere queues")
-  func elsewhere() {
-    let token = center.observe(Tick.self, on: queue.delivery) { [heard, queue] _ in
-      heard.record("\(queue.isCurrent)")
-    }
-    queue.hold()
-    center.post(Tick(number: 1))
-    #expect(heard.values.isEmpty)
-    queue.letGo()
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == ["true"])
-  }
-
-  @Test("K11 a poster on the queue queues behind what waits there")
+  @Test("K11 D7 a poster on the queue queues behind what waits there")
   func behind() {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
       heard.record("\($0.number)")
@@ -66,19 +52,6 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["posted", "1", "2"])
   }
 
-  @Test("K11 a post from inside an inline observer of the queue queues")
-  func nested() {
-    let token = center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in
-      heard.record("begin \(tick.number)")
-      if tick.number == 1 { center.post(Tick(number: 2)) }
-      heard.record("end \(tick.number)")
-    }
-    queue.run { center.post(Tick(number: 1)) }
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == ["begin 1", "end 1", "begin 2", "end 2"])
-  }
-
   @Test("K11 after an inline delivery the queue is free for the next")
   func again() {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
@@ -94,7 +67,7 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["0", "posted", "1", "posted", "2", "posted"])
   }
 
-  @Test("K11 ordered observers always queue, unordered ones beside them run inline")
+  @Test("K11 E8 ordered observers always queue, unordered ones beside them run inline")
   func ordered() {
     let tokens = [
       center.observe(Tick.self, on: queue.delivery.ordered) { [heard] _ in heard.record("ordered")
@@ -125,26 +98,6 @@ struct InlineDeliveryTests {
     }
     withExtendedLifetime(token) {}
     #expect(heard.values == ["1", "posted", "2", "posted"])
-  }
-
-  @Test("K11 two deliveries to one queue are one target, also across centers")
-  func oneTarget() {
-    let other = MessageCenter()
-    let tokens = [
-      center.observe(Tick.self, on: .queue(queue.queue)) { [heard] _ in heard.record("one") },
-      other.observe(Tick.self, on: .queue(queue.queue)) { [heard] _ in heard.record("other") },
-    ]
-    let gate = Gate()
-    queue.queue.async { [other] in
-      gate.pass()
-      other.post(Tick(number: 1))
-    }
-    gate.waitUntilReached()
-    center.post(Tick(number: 1))
-    gate.open()
-    queue.flush()
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values == ["one", "other"])
   }
 
   @Test("K11 an actor's observers always queue, also for a poster on the actor")

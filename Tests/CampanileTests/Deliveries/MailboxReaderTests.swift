@@ -60,28 +60,6 @@ struct MailboxReaderTests {
     #expect(nothing?.isFinal == true)
   }
 
-  @Test(
-    "K12 A reader finds the newest, or the oldest", arguments: [1, 2, 8])
-  func readsWithinBounds(capacity: Int) throws {
-    let newest = MailboxMachine(.newest(capacity), isRead: true)
-    let oldest = MailboxMachine(.oldest(capacity), isRead: true)
-    for value in 0..<20 {
-      let (one, other) = (append(value, to: newest), append(value, to: oldest))
-      #expect(one.0 == (value < capacity ? .free : .inExchange))
-      #expect(other.0 == (value < capacity ? .free : .refused))
-      if value >= capacity {
-        #expect(one.left == value - capacity)
-        #expect(other.left == value)
-      }
-    }
-    for place in 0..<capacity {
-      #expect(try newest.read() == 20 - capacity + place)
-      #expect(try oldest.read() == place)
-    }
-    #expect(throws: MailboxState.IsEmpty.self) { try newest.read() }
-    #expect(throws: MailboxState.IsEmpty.self) { try oldest.read() }
-  }
-
   @Test("K12 A reader that waits is woken once, for a value that takes no room", arguments: [1, 2])
   func wakes(capacity: Int) throws {
     for buffering in [Buffering.newest(capacity), .oldest(capacity)] {
@@ -133,24 +111,6 @@ struct MailboxReaderTests {
       #expect(nothing?.isFinal == true)
       #expect(!state.wait())
     }
-  }
-
-  @Test("A reader that takes all finds an empty mailbox open, and not over")
-  func readsAllOfNothing() {
-    let state = MailboxMachine(.unbounded, isRead: true)
-    let nothing = #expect(throws: MailboxState.IsEmpty.self) { try state.readAll() }
-    #expect(nothing?.isFinal == false)
-    #expect(state.isEmpty)
-  }
-
-  @Test("A reader of an ended source does not wait while there is something to read")
-  func doesNotWait() throws {
-    let state = MailboxMachine(.unbounded, isRead: true)
-    #expect(append(1, to: state).0 == .free)
-    #expect(!state.finish())
-    #expect(!state.wait())
-    #expect(try state.read() == 1)
-    #expect(!state.wait())
   }
 
   @Test("A second reader that waits is a precondition failure")

@@ -75,22 +75,6 @@ struct MailboxStateTests {
     #expect(state.isIdle)
   }
 
-  @Test("A job that begins beside another one, or late, has nothing to do")
-  func secondJob() {
-    let state = MailboxMachine()
-    let job = Urgency.medium
-    #expect(state.begin(job) == nil)
-    _ = state.append(envelope, 1)
-    #expect(state.begin(job) == 0)
-    let before = state.count
-    #expect(state.begin(.high) == nil)
-    #expect(state.count == before)
-    #expect(deliver(state) == [1])
-    #expect(state.take(job) == nil)
-    #expect(state.begin(job) == nil)
-    #expect(state.isIdle)
-  }
-
   @Test("What a job leaves keeps its place, and another job goes on with it")
   func giveWay() {
     let state = MailboxMachine()
@@ -124,48 +108,6 @@ struct MailboxStateTests {
     #expect(state.begin(.medium) == 0)
     #expect(!state.beginInline())
     #expect(deliver(state) == [1])
-  }
-
-  @Test("The priority that a poster names is that of the job it asks for")
-  func posterPriority() {
-    let state = MailboxMachine()
-    #expect(state.append(envelope, 1, by: .background) == .background)
-    #expect(state.append(envelope, 2, by: .high) == .high)
-    #expect(state.begin(.high) == 0)
-    #expect(deliver(state) == [1, 2])
-    #expect(state.take(.high) == nil)
-    #expect(state.begin(.background) == nil)
-    #expect(state.beginInline())
-    #expect(state.append(envelope, 3, by: .background) == nil)
-    #expect(state.endInline(by: .high) == .high)
-  }
-
-  @Test("A job that has delivered its batch gives way to another one, if something came meanwhile")
-  func giveWayWithoutRest() {
-    let state = MailboxMachine()
-    _ = state.append(envelope, 1)
-    #expect(state.begin(.medium) == 0)
-    #expect(deliver(state) == [1])
-    #expect(state.append(envelope, 2, by: .high) == nil)
-    #expect(state.giveWay(.medium) == .high)
-    #expect(state.begin(.high) == 0)
-    #expect(deliver(state) == [2])
-    #expect(state.take(.high) == nil)
-  }
-
-  @Test("A job that makes one delivery takes the others back, and is on its way again")
-  func steps() {
-    let state = MailboxMachine()
-    for value in 1...2 { _ = state.append(envelope, value) }
-    let job = Urgency.medium
-    for value in 1...2 {
-      #expect(state.begin(job) == 0)
-      #expect(state.deliver(1) == 1)
-      #expect(state.left == 2 - value)
-      #expect(state.giveWay(job) == (value == 1 ? job : nil))
-      #expect(state.isIdle == (value == 2))
-    }
-    #expect(heard.values == [1, 2])
   }
 
   @Test("What a released job gives up is counted, the rest of a batch too")
@@ -249,21 +191,6 @@ struct MailboxStateTests {
     #expect(admit(3, to: oldest, new).tracker === new)
   }
 
-  @Test("A job of one observer gives way to another one, if something came during its turn")
-  func giveWayOfOne() {
-    let state = MailboxMachine(.unbounded)
-    #expect(admit(1, to: state).job == .medium)
-    #expect(state.begin(.medium) == 0)
-    #expect(admit(2, to: state).job == nil)
-    state.discardAll()
-    #expect(state.giveWay(.medium) == .medium)
-    #expect(state.begin(.medium) == 0)
-    #expect(state.count == 1)
-    state.discardAll()
-    #expect(state.giveWay(.medium) == nil)
-    #expect(state.isIdle)
-  }
-
   @Test(
     "K12 The newest push the oldest out, and the oldest refuse the newest", arguments: [1, 2, 8])
   func bounds(capacity: Int) {
@@ -333,42 +260,6 @@ struct MailboxStateTests {
     state.discardAll()
     #expect(state.take(job) == nil)
     #expect(state.isIdle)
-  }
-
-  @Test("K16 A mailbox to which nothing ever came closes, and so does a closed one")
-  func closeEmpty() {
-    let state = MailboxMachine(.unbounded)
-    for _ in 1...2 {
-      #expect(state.close() == nil)
-      #expect(state.isEmpty)
-      #expect(state.isIdle)
-    }
-    #expect(admit(1, to: state).admission == nil)
-    let used = MailboxMachine(.unbounded)
-    #expect(admit(1, to: used).admission == .free)
-    #expect(used.close() === source.list)
-    used.discardAll()
-    #expect(used.close() == nil)
-    #expect(used.isEmpty)
-  }
-
-  @Test("A job of a closed mailbox finds nothing, whether it begins or is released")
-  func jobAfterClose() {
-    for begins in [true, false] {
-      let state = MailboxMachine(.unbounded)
-      #expect(admit(1, to: state).job == .medium)
-      #expect(state.close() != nil)
-      state.discardAll()
-      if begins {
-        #expect(state.begin(.medium) == nil)
-      } else {
-        #expect(!state.discard(.medium))
-        #expect(state.only == nil)
-      }
-      #expect(state.kept == nil)
-      #expect(state.isIdle)
-      #expect(state.discardedCount == 0)
-    }
   }
 
   @Test("What is given up of one observer is counted, and more can come")

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Campanile
@@ -43,34 +44,42 @@ struct PostAndWaitTests {
     #expect(heard.values == [1])
   }
 
-  @Test("K10 postAndWait returns when every delivery has run")
-  func ran() async throws {
-    let statistics = Statistics()
-    let other = TestQueue("other")
+  @Test("K10 A7 A busy queue does not block the poster, and from A to B to A messages arrive")
+  func backAndForth() async {
+    let (other, places) = (TestQueue("other"), Inbox<String>())
     let tokens = [
-      center.observe(Tick.self) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: other.delivery.ordered) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: other.delivery, buffering: .newest(1)) { [heard] in
-        heard.record($0.number)
+      center.observe(Tick.self, on: queue.delivery) { [center] _ in
+        places.record("A")
+        center.post(Tock())
       },
-      center.observe(Tick.self, on: .main) { [heard] in heard.record($0.number) },
-      center.messages(of: Tick.self).observeAsync { [heard] tick in
-        await Task.yield()
-        heard.record(tick.number)
+      center.observe(Tock.self, on: other.delivery) { [center] _ in
+        places.record("B")
+        center.post(LevelChanged(level: 1))
       },
-      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { [heard] tick in
-        await Task.yield()
-        heard.record(tick.number)
-      },
+      center.observe(LevelChanged.self, on: queue.delivery) { _ in places.record("A again") },
     ]
-    center.observe(Tick.self, on: statistics) { $0.append($1.number) }
-    for number in 0..<20 {
-      try await center.postAndWait(Tick(number: number))
-      #expect(heard.values.filter { $0 == number }.count == 7)
-      #expect(await statistics.numbers.last == number)
-    }
+    queue.hold()
+    center.post(Tick(number: 1))
+    #expect(places.values.isEmpty)
+    queue.letGo()
+    #expect(await places.values(count: 3) == ["A", "B", "A again"])
     withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K11 A7 The queue is held strongly for as long as the registration lives, and delivers")
+  func queueIsKept() async {
+    let (place, places) = (DispatchSpecificKey<String>(), Inbox<String>())
+    func observe() -> ObservationToken {
+      let queue = DispatchQueue(label: "short-lived")
+      queue.setSpecific(key: place, value: "on the queue")
+      return center.observe(Tick.self, on: .queue(queue)) { _ in
+        places.record(DispatchQueue.getSpecific(key: place) ?? "elsewhere")
+      }
+    }
+    let token = observe()
+    center.post(Tick(number: 1))
+    #expect(await places.values(count: 1) == ["on the queue"])
+    withExtendedLifetime(token) {}
   }
 
   @Test("K10 postAndWait about a subject waits for that subject's observers")
@@ -88,21 +97,6 @@ struct PostAndWaitTests {
     queue.flush()
     withExtendedLifetime(token) {}
     #expect(heard.values == [1])
-  }
-
-  @Test("K10 sendAndWait returns when every delivery has run")
-  func broadcaster() async throws {
-    let ticks = Broadcaster<Int>()
-    let tokens = [
-      ticks.observe(on: queue.delivery) { [heard] in heard.record($0) },
-      ticks.observeAsync { [heard] in heard.record($0) },
-    ]
-    try await ticks.sendAndWait(1)
-    #expect(heard.values == [1, 1])
-    ticks.finish()
-    try await ticks.sendAndWait(2)
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values == [1, 1])
   }
 
   /// What waits for a target, or runs in a task.
@@ -146,34 +140,33 @@ struct PostAndWaitTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K10 a delivery that was cancelled has ended")
-  func cancelled() async throws {
-    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) }
-    let bounded = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
-      [heard] in heard.record($0.number)
-    }
-    queue.hold()
-    let task = await waiter()
-    token.cancel()
-    bounded.cancel()
-    queue.letGo()
-    try await task.value
-    #expect(heard.values.isEmpty)
-  }
+  /// What becomes of a delivery that is never made.
+  enum Fate: CaseIterable, Sendable { case cancelled, boundedCancelled, dropped, ownerDied, ended }
 
-  @Test("K10 a bounded delivery that was cancelled has ended, its target still held")
-  func boundedCancelled() async throws {
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
-      [heard] in heard.record($0.number)
-    }
-    queue.hold()
+  @Test(
+    "K10 a delivery that is not made any more has ended, and is waited for no longer",
+    arguments: Fate.allCases)
+  func notMade(fate: Fate) async throws {
+    let (target, owner) = (ManualTarget(), Slot<Screen>())
+    owner.set(Screen())
+    let buffering = fate == .boundedCancelled || fate == .dropped ? Buffering.newest(1) : .unbounded
+    let registration = center.observe(
+      Tick.self, owner: owner.value!, on: target.delivery, buffering: buffering
+    ) { [heard] in heard.record($1.number) }
     let task = await waiter()
-    token.cancel()
+    switch fate {
+    case .cancelled, .boundedCancelled: registration.cancel()
+    case .dropped: center.post(Tick(number: 2))
+    case .ownerDied: owner.set(nil)
+    case .ended: target.end()
+    }
+    // What is bounded has ended while its target is still held.
+    if fate == .cancelled || fate == .ownerDied { target.runJobs() }
     try await task.value
-    heard.record(-1)
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values == [-1])
+    target.runJobs()
+    #expect(heard.values == (fate == .dropped ? [2] : []))
+    #expect(registration.droppedCount == (fate == .dropped ? 1 : 0))
+    owner.set(nil)
   }
 
   @Test("K10 a delivery that is skipped by a pause has ended")
@@ -185,67 +178,6 @@ struct PostAndWaitTests {
     try await center.postAndWait(Tick(number: 1))
     #expect(heard.values.isEmpty)
     withExtendedLifetime((token, async)) {}
-  }
-
-  @Test("K10 a delivery that was dropped for want of room has ended")
-  func dropped() async throws {
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
-      [heard] in heard.record($0.number)
-    }
-    queue.hold()
-    let task = await waiter()
-    center.post(Tick(number: 2))
-    try await task.value
-    #expect(token.registration.droppedCount == 1)
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values == [2])
-  }
-
-  @Test("K10 a delivery whose owner has died has ended")
-  func ownerDied() async throws {
-    let slot = Slot<Screen>()
-    slot.set(Screen())
-    if let screen = slot.value {
-      center.observe(Tick.self, owner: screen, on: queue.delivery) { [heard] _, tick in
-        heard.record(tick.number)
-      }
-    }
-    queue.hold()
-    let task = await waiter()
-    slot.set(nil)
-    queue.letGo()
-    try await task.value
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("K10 a delivery to a target that ended has ended")
-  func targetEnded() async throws {
-    let target = ManualTarget()
-    let tokens = [
-      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: .target(target), buffering: .newest(1)) { [heard] in
-        heard.record($0.number)
-      },
-    ]
-    let task = await waiter()
-    target.end()
-    try await task.value
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("K10 a delivery to an actor that died has ended")
-  func actorDied() async throws {
-    let live = LiveCount()
-    actor Short {
-      let tracked: Tracked
-      init(_ live: LiveCount) { tracked = Tracked(live) }
-    }
-    func observe() { center.observe(Tick.self, on: Short(live)) { _, _ in } }
-    observe()
-    #expect(live.current == 0)
-    try await center.postAndWait(Tick(number: 1))
   }
 
   @Test("K10 cancelling the waiter throws and undoes nothing")
@@ -309,10 +241,10 @@ struct PostAndWaitTests {
         }
         // Until it waits.
         executor.runUntilIdle()
-        while atReturn.count == 0 {
+        await eventually {
           target.runAll()
           executor.runUntilIdle()
-          await Task.yield()
+          return atReturn.count > 0
         }
         #expect(atReturn.values[0].contains(tick.number + 1))
         withExtendedLifetime(other) {}

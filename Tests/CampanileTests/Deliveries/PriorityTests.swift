@@ -84,17 +84,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What a job leaves goes on at the same priority")
-  func goesOn() async {
-    let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
-    await post(0..<1_500, .low)
-    target.jobs.values[0].run()
-    #expect(target.priorities == [.low, .low])
-    target.jobs.values[1].run()
-    #expect(heard.values == Array(0..<1_500))
-    withExtendedLifetime(token) {}
-  }
-
   @Test("What a job leaves goes on as urgently as the most urgent post that came meanwhile")
   func urgentDuringDrain() async {
     let gate = Gate()
@@ -153,19 +142,6 @@ struct PriorityTests {
     gate.open()
     posting()
     #expect(manual.takeJob().map { $0.priority >= .high } == true)
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("A manual delivery counts what waits once, however many jobs there are for it")
-  func manual() async {
-    let manual = ManualTarget()
-    let token = source.observe(on: .target(manual)) { [heard] in heard.record($0) }
-    await post(1, .background)
-    await post(2, .high)
-    #expect(manual.enqueuedCount == 2)
-    #expect(manual.pendingCount == 2)
-    #expect(manual.runAll() == 2)
-    #expect(heard.values == [1, 2])
     withExtendedLifetime(token) {}
   }
 

@@ -97,24 +97,6 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What a job left waiting is discarded with its target, counted and waited for no longer")
-  func discarded() async throws {
-    let target = ManualTarget()
-    let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
-    for number in 0..<1_500 { source.send(number) }
-    let tracker = DeliveryTracker()
-    source.registry.post(1_500, Post().tracked(by: tracker), to: source.list)
-    tracker.end()
-    target.takeJob()?.run()
-    #expect(heard.count == 1_024)
-    #expect(target.pendingCount == 477)
-    target.end()
-    #expect(target.mailbox.discardedCount == 477)
-    try await tracker.wait()
-    #expect(heard.values == Array(0..<1_024))
-    withExtendedLifetime(token) {}
-  }
-
   /// A clock that goes on by one step whenever it is looked at.
   private final class StepClock: Sendable {
     let looks = Atomic<Int>(0)

@@ -19,19 +19,6 @@ struct WeakTableTests {
     #expect(live.current == livingCount)
     withExtendedLifetime(living) {}
   }
-
-  @Test("What was looked at is handed out, for the caller to let go of")
-  func lookedAt() {
-    var table = WeakTable<Int, Tracked>(purgingFrom: 2)
-    let one = Tracked(live)
-    #expect(table.insert(one, for: 1).isEmpty)
-    #expect(table.insert(Tracked(live), for: 2).isEmpty)
-    #expect(table[2] == nil)
-    let seen = table.insert(one, for: 3)
-    #expect(seen.count == 1 && seen.first === one)
-    #expect(table.count == 2)
-    #expect(table.purge().count == 2)
-  }
 }
 
 @Suite("Actors as places", .ownThread)

@@ -12,37 +12,6 @@ private final class Shared: Sendable {
 
 @Suite("Objects by address", .ownThread)
 struct AddressTableTests {
-  private func find(_ key: UInt, in map: borrowing AddressMap<Tracked>) -> Tracked? {
-    unsafe map.object(for: key)?.takeUnretainedValue()
-  }
-
-  @Test("Objects are found by their key, however many come, also where keys share a place")
-  func find() {
-    let life = LiveCount()
-    let map = AddressMap<Tracked>(capacity: 8)
-    let objects = (1...500).map { _ in Tracked(life) }
-    for (index, object) in objects.enumerated() {
-      underLock { map.insert(UInt(index + 1) * 16, object, $0) }
-      #expect(find(UInt(index + 2) * 16, in: map) == nil)
-    }
-    for (index, object) in objects.enumerated() {
-      #expect(find(UInt(index + 1) * 16, in: map) === object)
-    }
-    for key in UInt(501)..<700 { #expect(find(key * 16, in: map) == nil) }
-    #expect(underLock { Set(map.objects($0).map { ObjectIdentifier($0) }).count } == 500)
-  }
-
-  @Test("K16 A map releases what it holds", arguments: [5, 500])
-  func release(count: Int) {
-    let life = LiveCount()
-    do {
-      let map = AddressMap<Tracked>(capacity: 8)
-      for key in 1...count { underLock { map.insert(UInt(key) * 16, Tracked(life), $0) } }
-      #expect(life.current == count)
-    }
-    #expect(life.current == 0)
-  }
-
   @Test(
     "K9 Who looks for a key while others are put in finds no other object, and those before it",
     arguments: widths)

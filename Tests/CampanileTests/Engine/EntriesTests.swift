@@ -30,70 +30,6 @@ struct EntriesTests {
     buffer.restore(buffer.withdraw(), upTo: upper)
   }
 
-  @Test("K5 Entries keep the order and the places in which they were appended")
-  func append() {
-    let buffer = makeBuffer([2, 3, 7, 8])
-    #expect(buffer.entries.count == 4)
-    #expect((0..<4).map { buffer.entries.number(at: $0) } == [2, 3, 7, 8])
-    #expect((0..<4).map { buffer.entries.address(at: $0) } == [32, 48, 112, 128])
-    buffer.entries.checkInvariants()
-  }
-
-  @Test("K1 Only the identifier itself is found, at the ends, in the middle and in between")
-  func find() {
-    for count in 0...9 {
-      let ids = (0..<UInt64(count)).map { $0 * 3 + 2 }
-      let buffer = makeBuffer(ids, capacity: 9)
-      for id in 0..<UInt64(count * 3 + 4) {
-        #expect(buffer.entries.index(of: id) == ids.firstIndex(of: id), "\(id) among \(count)")
-      }
-    }
-  }
-
-  @Test("K3 An entry is taken once and not found again")
-  func take() {
-    let buffer = makeBuffer([2, 3, 7])
-    #expect(buffer.take(at: 1) == 48)
-    #expect(buffer.take(at: 1) == 0)
-    #expect(buffer.entries.index(of: 3) == nil)
-    #expect(buffer.entries.index(of: 2) == 0)
-    #expect(buffer.entries.index(of: 7) == 2)
-    #expect(buffer.entries.count == 3)
-  }
-
-  @Test("K2 Only empty places at the end that no post may touch are given back")
-  func trim() {
-    let buffer = makeBuffer([2, 3, 7, 9, 11])
-    trim(buffer, above: 0)
-    #expect(buffer.entries.count == 5)
-    for index in [1, 3, 4] { _ = buffer.take(at: index) }
-    trim(buffer, above: .max)
-    #expect(buffer.entries.count == 5)
-    trim(buffer, above: 11)
-    #expect(buffer.entries.count == 5)
-    trim(buffer, above: 9)
-    #expect(buffer.entries.count == 4)
-    trim(buffer, above: 0)
-    #expect(buffer.entries.count == 3)
-    _ = buffer.take(at: 2)
-    _ = buffer.take(at: 0)
-    trim(buffer, above: 0)
-    #expect(buffer.entries.count == 0)
-  }
-
-  @Test("K2 Empty places at the end are out of sight while the reservations are read")
-  func withdraw() {
-    let buffer = makeBuffer([2, 3, 7, 9])
-    #expect(buffer.withdraw() == 4)
-    #expect(buffer.entries.count == 4)
-    for index in [0, 2, 3] { _ = buffer.take(at: index) }
-    #expect(buffer.withdraw() == 4)
-    #expect(buffer.entries.count == 2)
-    buffer.restore(4, upTo: 7)
-    #expect(buffer.entries.count == 3)
-    #expect(buffer.entries.index(of: 3) == 1)
-  }
-
   @Test("K2 All empty places at the end are found, whatever was found and restored before")
   func runs() {
     var generator = SeededGenerator(7)
@@ -124,45 +60,6 @@ struct EntriesTests {
         }
       }
     }
-  }
-
-  @Test("K1 A place that was given back takes a younger entry")
-  func reuse() {
-    let buffer = makeBuffer([2, 3], capacity: 2)
-    _ = buffer.take(at: 1)
-    trim(buffer, above: 2)
-    buffer.append(id: 4, observer: 64)
-    #expect(buffer.entries.index(of: 3) == nil)
-    #expect(buffer.entries.index(of: 4) == 1)
-    #expect(buffer.entries.address(at: 1) == 64)
-    buffer.entries.checkInvariants()
-  }
-
-  @Test("The first entry of a list is in the list itself, and the second moves both elsewhere")
-  func inline() throws {
-    let registry = ObserverRegistry()
-    let list = ObserverList(registry: registry, valueType: Int.self)
-    func register() throws -> UInt64 {
-      let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
-      let observer = AnyObserver.direct(traits) { (_: Int) in }
-      return try #require(registry.add(observer, to: { _, _ in .list(list) })).id
-    }
-    let first = try register()
-    let memory = try #require(list.entries)
-    let place = memory.address - UInt(bitPattern: ObjectIdentifier(list))
-    #expect(place < 128)
-    #expect(memory.capacity == 1)
-    #expect(memory.index(of: first) == 0)
-    // Its place is used again, as in any memory.
-    _ = registry.end(first, in: list, nil)
-    let next = try register()
-    #expect(list.entries?.address == memory.address)
-    let second = try register()
-    let moved = try #require(list.entries)
-    #expect(moved.address != memory.address)
-    #expect([next, second].map { moved.index(of: $0) } == [0, 1])
-    // Who still reads the old memory finds what was there.
-    #expect(memory.number(at: 0) == next)
   }
 
   @Test(

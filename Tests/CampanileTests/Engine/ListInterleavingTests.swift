@@ -49,58 +49,33 @@
       }
     }
 
-    @Test("K2 Nobody is heard past an observer of any message who was the first of these")
-    func firstOfAny() {
-      let held = HeldCenter()
-      let first = held.observe("first")
-      let late = held.hold({ $0.post(LevelChanged(level: 0)) }) {
-        [held.observeAny("any"), held.observe("late")]
-      }
-      #expect(held.heardFirst(of: ["first", "any", "late"]))
-      withExtendedLifetime((first, late)) {}
-    }
-
-    @Test("K2 Nobody is heard past an observer of the subject who was the first of these")
-    func firstOfSubject() {
-      let held = HeldCenter()
-      let player = held.player
-      let first = held.observe("first")
-      let late = held.hold({ $0.post(LevelChanged(level: 0), about: player) }) {
-        [held.observe("about", about: player), held.observe("late")]
-      }
-      #expect(held.heardFirst(of: ["first", "about", "late"]))
-      withExtendedLifetime((first, late)) {}
-    }
+    /// Of what somebody becomes the first observer while a post is held.
+    enum First: CaseIterable, Sendable { case any, subject, type, typeAboutASubject, anySkipping }
 
     @Test(
-      "K2 Nobody is heard past an observer of a type that nobody had observed",
-      arguments: [false, true])
-    func firstOfType(isAbout: Bool) {
+      "K2 Nobody is heard past an observer who was the first of a list", arguments: First.allCases)
+    func firstOfAList(first: First) {
       let held = HeldCenter()
       let player = held.player
-      let any = held.observeAny("any")
-      let post = { @Sendable (center: MessageCenter) in
-        if isAbout {
-          center.post(LevelChanged(level: 0), about: player)
-        } else {
-          center.post(LevelChanged(level: 0))
+      let isOfType = first == .type || first == .typeAboutASubject
+      let early = isOfType ? held.observeAny("early") : held.observe("early")
+      let registration = early.registration
+      let late = held.hold({ center in
+        switch first {
+        case .any, .type: center.post(LevelChanged(level: 0))
+        case .subject, .typeAboutASubject: center.post(LevelChanged(level: 0), about: player)
+        case .anySkipping: center.post(LevelChanged(level: 0), skipping: registration)
+        }
+      }) {
+        switch first {
+        case .any, .anySkipping: [held.observeAny("first"), held.observe("late")]
+        case .subject: [held.observe("first", about: player), held.observe("late")]
+        case .type, .typeAboutASubject: [held.observe("first"), held.observeAny("late")]
         }
       }
-      let late = held.hold(post) { [held.observe("first"), held.observeAny("late")] }
-      #expect(held.heardFirst(of: ["any", "first", "late"]))
-      withExtendedLifetime((any, late)) {}
-    }
-
-    @Test("K2 The same for a post that skips one observer")
-    func skipping() {
-      let held = HeldCenter()
-      let skipped = held.observe("skipped")
-      let registration = skipped.registration
-      let late = held.hold({ $0.post(LevelChanged(level: 0), skipping: registration) }) {
-        [held.observeAny("any"), held.observe("late")]
-      }
-      #expect(held.heardFirst(of: ["any", "late"]))
-      withExtendedLifetime((skipped, late)) {}
+      let heard = first == .anySkipping ? ["first", "late"] : ["early", "first", "late"]
+      #expect(held.heardFirst(of: heard))
+      withExtendedLifetime((early, late)) {}
     }
 
     @Test(

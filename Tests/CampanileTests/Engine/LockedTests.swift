@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A lock around state", .timeLimit(.long), .ownThread)
+@Suite("A lock around state", .ownThread)
 struct LockedTests {
   @Test(
     "Threads that step back from each other all have their turn, one at a time", arguments: widths)

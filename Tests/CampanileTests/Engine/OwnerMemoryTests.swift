@@ -63,21 +63,6 @@ struct OwnerMemoryTests {
     withExtendedLifetime(screens) {}
   }
 
-  @Test(
-    "K16 Registrations that have ended are not kept for as many as there once were",
-    arguments: [9_000, 9_700, 10_400])
-  func fewerThanOnce(passing: Int) {
-    let center = MessageCenter()
-    let (life, calls) = (LiveCount(), LiveCount())
-    var decks = (0..<1_000).map { _ in Deck() }
-    for deck in decks { Self.observe(center, deck, life, calls) }
-    // Until sweeps have found them alive; one may be going on.
-    for _ in 0..<passing { Self.observe(center, Deck(), life, calls) }
-    decks = []
-    for _ in 0..<300 { Self.observe(center, Deck(), life, calls) }
-    #expect(center.registry.withState { $0.ownerSweep.count } <= 32)
-  }
-
   private static func observe(
     _ center: MessageCenter, _ owner: some AnyObject & Sendable, _ life: LiveCount,
     _ calls: LiveCount
@@ -87,20 +72,6 @@ struct OwnerMemoryTests {
       tracked.touch()
       calls.increment()
     }
-  }
-
-  @Test("K8 With a lifetime the closure goes when the owner does", arguments: widths)
-  func lifetime(width: Int) {
-    let center = MessageCenter()
-    let life = LiveCount()
-    let calls = LiveCount()
-    onThreads(width) { _ in
-      for _ in 0..<200 { Self.observe(center, Deck(), life, calls) }
-    }
-    #expect(life.current == 0)
-    #expect(center.observerCount == 0)
-    center.post(Tick(number: 0))
-    #expect(calls.current == 0)
   }
 
   @Test(

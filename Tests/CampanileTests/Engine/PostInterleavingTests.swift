@@ -234,27 +234,6 @@
     }
 
     @Test(
-      "K16 The groups that a post has found are kept though the last target goes", arguments: widths
-    )
-    func lastGroup(width: Int) {
-      let gates = CheckpointGates()
-      let source = Broadcaster<Int>(registry: gates.makeRegistry())
-      let queue = TestQueue()
-      let token = source.observe(on: queue.delivery) { _ in }
-      weak let found = source.list.currentGroups
-      let gate = gates.hold(width, at: .located)
-      let waits = (0..<width).map { index in onThread { source.send(index) } }
-      gate.waitUntilReached(by: width)
-      token.cancel()
-      #expect(source.list.currentGroups == nil)
-      #expect(found != nil)
-      gate.open()
-      for wait in waits { wait() }
-      queue.flush()
-      #expect(found == nil)
-    }
-
-    @Test(
       "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths
     )
     func boundedEnds(width: Int) {

@@ -92,32 +92,6 @@ struct RecordBufferTests {
     #expect(heard.values == once + once + once)
   }
 
-  @Test(
-    "K6 After one huge value, for which memory was made that is not kept, others come out as before"
-  )
-  func hugeValue() {
-    let wide = SIMD64<UInt64>(repeating: 7)
-    let huge = Twice(Twice(Twice(Twice(Twice(Twice(Twice(wide)))))))
-    for round in 1...3 {
-      let kept: [Any] = [append(huge) { "\($0.first.first.first.first.first.first.first[0])" }]
-      empty { $0.deliverAll() }
-      #expect(buffer.withLock { $0.capacity } == 0)
-      let after: [Any] = [append(round) { "\($0)" }]
-      empty { $0.deliverAll() }
-      #expect(heard.values.suffix(2) == ["7", "\(round)"])
-      withExtendedLifetime((kept, after)) {}
-    }
-    #expect(heard.count == 6)
-  }
-
-  @Test("K6 More values than a chunk has room for stay in order")
-  func manyChunks() {
-    let sources = (0..<2_000).map { number in append(number) { "\($0)" } }
-    empty { $0.deliverAll() }
-    #expect(heard.values == (0..<2_000).map { "\($0)" })
-    withExtendedLifetime(sources) {}
-  }
-
   /// A value that ends between two multiples of its alignment.
   private struct Uneven: Sendable {
     let wide: SIMD8<UInt64>
@@ -174,35 +148,6 @@ struct RecordBufferTests {
     #expect(heard.values == (0..<1_000).map { "\($0)" } + ["tracked", "1000"])
     #expect(life.current == 0)
     withExtendedLifetime((sources, kept, late)) {}
-  }
-
-  @Test("K16 A buffer that is delivered from, and that is never quite empty, does not grow")
-  func neverEmpty() {
-    var sources = [append(0) { "\($0)" }]
-    var most = 0
-    for number in 1...20_000 {
-      sources.append(append(number) { "\($0)" })
-      // What was registered for a record is needed until that is delivered.
-      if sources.count > 4 { sources.removeFirst() }
-      empty { _ = $0.deliver(atMost: 1) }
-      most = max(most, buffer.withLock { $0.capacity })
-    }
-    #expect(heard.values == (0..<20_000).map { "\($0)" })
-    // The chunk that is filled and the one that is emptied, each of the greatest size.
-    #expect(most <= 2 * 65_536)
-    empty { $0.deliverAll() }
-    withExtendedLifetime(sources) {}
-  }
-
-  @Test("K16 The only memory of a buffer is used again when its last record has been delivered")
-  func onlyChunk() {
-    for number in 0..<100 {
-      let source = append(number) { "\($0)" }
-      empty { #expect($0.deliver(atMost: 1) == 1) }
-      #expect(buffer.withLock { $0.capacity } == 512)
-      withExtendedLifetime(source) {}
-    }
-    #expect(heard.values == (0..<100).map { "\($0)" })
   }
 
   @Test("K10 K16 What is discarded is released, reaches nobody, and is waited for no longer")

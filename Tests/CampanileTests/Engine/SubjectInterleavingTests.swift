@@ -80,15 +80,6 @@
       withExtendedLifetime(newcomer) {}
     }
 
-    @Test(
-      "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
-      arguments: PostStep.allCases, widths)
-    func cancel(step: PostStep, width: Int) {
-      let held = HeldSubject()
-      let posts = held.beginPosts(width, heldAt: step)
-      cancelVictim(of: held, during: posts, step, width)
-    }
-
     /// Cancels the victim while posts are held at `step`, and looks whether it is called and kept.
     private func cancelVictim(
       of held: HeldSubject, during posts: HeldThreads, _ step: PostStep, _ width: Int
@@ -156,75 +147,6 @@
       for player in others { held.center.post(LevelChanged(level: 0), about: player) }
       #expect(held.count(of: "other") == 50)
       withExtendedLifetime(tokens) {}
-    }
-
-    @Test(
-      "K4 Who waits for the calls of the only observer resumes when the posts in progress have left",
-      arguments: PostStep.allCases, widths)
-    func wait(step: PostStep, width: Int) {
-      let held = HeldSubject()
-      let posts = held.beginPosts(width, heldAt: step)
-      let resumed = LiveCount()
-      held.center.registry.end(held.victim.registration) { resumed.increment() }
-      #expect(resumed.current == (step == .left ? 1 : 0))
-      posts.finish()
-      #expect(resumed.current == 1)
-    }
-
-    @Test(
-      "K1 K3 A canceller held before it reads the reservations: later posts find nobody",
-      arguments: [ObserverRegistry.Checkpoint.willScan, .willShrink, .willReclaim], widths)
-    func canceller(step: ObserverRegistry.Checkpoint, width: Int) {
-      let held = HeldSubject()
-      let gate = held.gates.hold(at: step)
-      let wait = onThread { held.victim.cancel() }
-      gate.waitUntilReached()
-      onThreads(width) { _ in held.post() }
-      #expect(held.count(of: "victim") == 0)
-      gate.open()
-      wait()
-      #expect(held.victimLife.current == 0)
-    }
-
-    @Test(
-      "K1 K3 K16 Observers of few subjects come and go while others post about them",
-      arguments: widths)
-    func churn(width: Int) {
-      let center = MessageCenter()
-      let life = LiveCount()
-      let wrong = LiveCount()
-      let players = (0..<6).map { _ in Player() }
-      let isDone = LiveCount()
-      let posters = (0..<width).map { index in
-        onThread {
-          var round = index
-          while isDone.current == 0 {
-            round += 1
-            let number = round % players.count
-            center.post(LevelChanged(level: number), about: players[number])
-          }
-        }
-      }
-      onThreads(width) { thread in
-        for round in 0..<(Effort.times(240, long: 1_000) / width) {
-          let number = (round + thread) % players.count
-          let tokens = (0...(round % 3)).map { _ in
-            let tracked = Tracked(life)
-            return center.messages(of: LevelChanged.self, about: players[number]).observe {
-              message in
-              tracked.touch()
-              if message.level != number { wrong.increment() }
-            }
-          }
-          if round.isMultiple(of: 2) { tokens[0].cancel() }
-          withExtendedLifetime(tokens) {}
-        }
-      }
-      isDone.increment()
-      for poster in posters { poster() }
-      #expect(wrong.current == 0)
-      #expect(life.current == 0)
-      #expect(center.observerCount == 0)
     }
   }
 #endif

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Campanile
@@ -28,16 +27,6 @@ struct ThreadRecordTests {
     return (source, token)
   }
 
-  @Test("What a thread writes at each post stands on lines of its own", arguments: widths)
-  func lines(width: Int) {
-    let addresses = Recorder<UInt>()
-    onThreads(width) { _ in addresses.record(ThreadRecord.currentID) }
-    #expect(addresses.count == width)
-    #expect(addresses.values.allSatisfy { $0 % 128 == 0 })
-    #expect(MemoryLayout<ThreadRecord>.size <= 128)
-    #expect(MemoryLayout<Reservation>.size <= 128)
-  }
-
   @Test(
     "K7 Each nested post has a reservation of its own, however deep",
     arguments: [1, 2, 7, 8, 9, 16, 17, 40],
@@ -54,33 +43,6 @@ struct ThreadRecordTests {
     #expect(Self.postsInProgress(at: source.registry) == 0)
     token.cancel()
     #expect(life.current == 0)
-  }
-
-  /// The addresses of the reservations of the calling thread that a scan finds open.
-  private static func openReservations() -> [UInt] {
-    var reservations: [UInt] = []
-    unsafe ThreadRecord.forEachPost(of: .max) { reservation, _, thread, _ in
-      if thread != ThreadRecord.addressInScans { return }
-      reservations.append(UInt(bitPattern: reservation))
-    }
-    return reservations
-  }
-
-  @Test("K16 One deep nesting makes no later scan longer", arguments: [1, 9, 16, 17, 500])
-  func deepNesting(depth: Int) {
-    let deepest = Recorder<[UInt]>()
-    let (source, token) = makeNesting(depth: depth, LiveCount()) {
-      deepest.record(Self.openReservations())
-    }
-    onThread {
-      for _ in 0..<3 {
-        source.send(1)
-        #expect(Self.openReservations().isEmpty)
-      }
-    }()
-    #expect(Set(deepest.values[0]).count == depth)
-    #expect(deepest.values.allSatisfy { $0 == deepest.values[0] })
-    token.cancel()
   }
 
   @Test(
@@ -120,20 +82,6 @@ struct ThreadRecordTests {
     }
   }
 
-  @Test("An end spares the next one from looking at threads that are outside")
-  func forgotten() {
-    let source = Broadcaster<Int>()
-    let tokens = (0..<2).map { _ in source.observe { _ in } }
-    onThreads(8) { _ in source.send(1) }
-    #expect(source.registry.mask.load(ordering: .relaxed) != 0)
-    tokens[0].cancel()
-    #expect(source.registry.mask.load(ordering: .relaxed) == 0)
-    source.send(2)
-    let mine = unsafe ThreadRecord.current.pointee.bit
-    #expect(source.registry.mask.load(ordering: .relaxed) == mine)
-    withExtendedLifetime(tokens) {}
-  }
-
   @Test("K4 K16 The posts of more threads than a mask has bits are all seen")
   func manyThreads() {
     let source = Broadcaster<Int>()
@@ -165,62 +113,6 @@ struct ThreadRecordTests {
       tracked.touch()
       body($0)
     }
-  }
-
-  @Test("Threads that live at once have records of their own", arguments: [1, 2, 8, 100])
-  func identity(width: Int) {
-    let ids = Recorder<UInt>()
-    let gate = Gate()
-    let waits = (0..<width).map { _ in
-      onThread {
-        ids.record(ThreadRecord.currentID)
-        ids.record(ThreadRecord.currentID)
-        gate.pass()
-      }
-    }
-    gate.waitUntilReached(by: width)
-    gate.open()
-    for wait in waits { wait() }
-    #expect(Set(ids.values).count == width)
-    #expect(ids.count == width * 2)
-    #expect(!ids.values.contains(0))
-  }
-
-  @Test("A thread is inside an observer from the first post to the end of the outermost")
-  func inside() {
-    let source = Broadcaster<Int>()
-    let seen = Recorder<Bool>()
-    let token = source.observe { [weak source] level in
-      seen.record(ThreadRecord.isInsidePost)
-      if level < 12 { source?.send(level + 1) }
-      seen.record(ThreadRecord.isInsidePost)
-    }
-    onThread {
-      seen.record(!ThreadRecord.isInsidePost)
-      source.send(0)
-      seen.record(!ThreadRecord.isInsidePost)
-    }()
-    #expect(seen.values == Array(repeating: true, count: 28))
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K16 Inside an observer of one source the posts of another are not held up")
-  func twoSources() {
-    let life = LiveCount()
-    let inner = Broadcaster<Int>()
-    let outer = Broadcaster<Int>()
-    let token = observe(inner, life) { _ in }
-    let (ends, living) = (Recorder<Registration.Cancellation>(), Recorder<Int>())
-    let outerToken = outer.observe { value in
-      inner.send(value)
-      ends.record(token.cancel())
-      living.record(life.current)
-    }
-    outer.send(0)
-    outer.send(1)
-    withExtendedLifetime(outerToken) {}
-    #expect(ends.values == [.ended, .alreadyEnded])
-    #expect(living.values == [0, 0])
   }
 
   #if canImport(Glibc)

@@ -61,32 +61,6 @@ struct LifetimeTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("A registration that ended before is not kept by the lifetime")
-  func endedBefore() {
-    let live = LiveCount()
-    let room = Room()
-    for _ in 0..<100 {
-      let tracked = Tracked(live)
-      center.observe(Tick.self, owner: room) { [tracked] _, _ in tracked.touch() }.cancel()
-    }
-    #expect(live.current == 0)
-    #expect(center.observerCount == 0)
-    withExtendedLifetime(room) {}
-  }
-
-  @Test("It ends what it bounds in several centers", arguments: [1, 2, 8])
-  func manyCenters(width: Int) {
-    let centers = (0..<width).map { _ in MessageCenter() }
-    func observe() {
-      let room = Room()
-      for center in centers { center.observe(Tick.self, owner: room) { _, _ in } }
-      #expect(centers.allSatisfy { $0.observerCount == 1 })
-      withExtendedLifetime(room) {}
-    }
-    observe()
-    #expect(centers.allSatisfy { $0.observerCount == 0 })
-  }
-
   private final class Passer: Sendable {}
 
   private class Guest: @unchecked Sendable {}

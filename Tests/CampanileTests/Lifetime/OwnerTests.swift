@@ -8,93 +8,25 @@ struct OwnerTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
-  /// Observes with an owner that ends when the slot does.
-  private func observeWithMortal(on delivery: Delivery = .immediate) -> Slot<Screen> {
-    let slot = Slot<Screen>()
+  @Test("K8 A12 H7 A method reference is an observer, and its target is held weakly")
+  func methodReference() {
+    final class Target: Sendable {
+      let heard: Recorder<Int>
+      init(_ heard: Recorder<Int>) { self.heard = heard }
+      @Sendable func take(_ tick: Tick) { heard.record(tick.number) }
+    }
+    weak var weakTarget: Target?
     func observe() {
-      let screen = Screen()
-      slot.set(screen)
-      center.observe(Tick.self, owner: screen, on: delivery) { [heard] screen, tick in
-        heard.record(tick.number)
-        withExtendedLifetime(screen) {}
-      }
+      let target = Target(heard)
+      weakTarget = target
+      center.observe(Tick.self, owner: target) { Target.take($0)($1) }
+      center.post(Tick(number: 1))
+      withExtendedLifetime(target) {}
     }
     observe()
-    return slot
-  }
-
-  @Test("K8 an owner is held weakly")
-  func weakly() {
-    let slot = observeWithMortal()
-    weak let screen = slot.value
-    center.post(Tick(number: 1))
-    slot.set(nil)
-    #expect(screen == nil)
     center.post(Tick(number: 2))
     #expect(heard.values == [1])
-  }
-
-  @Test("K8 an owner is held weakly by every kind of observer")
-  func weaklyEverywhere() async throws {
-    weak var weakScreen: Screen?
-    let ticks = Broadcaster<Int>()
-    let state = CurrentValue(1)
-    func observe() -> [Registration] {
-      let screen = Screen()
-      weakScreen = screen
-      return [
-        center.observe(Tick.self, owner: screen) { _, _ in },
-        center.messages(of: LevelChanged.self).withSubject.observe(owner: screen) { _, _ in },
-        center.observe(Tick.self, owner: screen, on: .main) { _, _ in },
-        center.messages(of: LevelChanged.self).withSubject.observe(owner: screen, on: .main) {
-          _, _ in
-        },
-        center.observe(Tick.self, owner: screen, on: queue.delivery) { _, _ in },
-        center.observe(Tick.self, owner: screen, on: queue.delivery, buffering: .newest(1)) {
-          _, _ in
-        },
-        center.observe(Tick.self, owner: screen, .once) { _, _ in },
-        center.anyMessage.observe(owner: screen) { _, _ in },
-        ticks.observe(owner: screen) { _, _ in },
-        ticks.observe(owner: screen, on: .main) { _, _ in },
-        state.observe(owner: screen, .initial) { _, _ in },
-        state.observe(owner: screen, on: .main) { _, _ in },
-        state.observe(owner: screen, .distinct) { _, _ in },
-      ]
-    }
-    let registrations = observe()
-    #expect(weakScreen == nil)
-    #expect(center.observerCount + ticks.observerCount + state.observerCount == 0)
-    // Whoever looks for an owner that has gone ends the registration.
-    try await center.postAndWait(Tick(number: 1))
-    try await center.postAndWait(LevelChanged(level: 1))
-    try await ticks.sendAndWait(1)
-    // Called after the others that the change comes to on the main queue. Nothing else says that they
-    // had their turn: what is under way there for another test may have it put off.
-    let last = state.observe(on: .main) { [heard] in heard.record($0.new) }
-    state.value = 2
-    #expect(await heard.values(count: 1) == [2])
-    for (index, registration) in registrations.enumerated() {
-      #expect(registration.cancel() == .alreadyEnded, "number \(index)")
-    }
-    withExtendedLifetime(last) {}
-  }
-
-  @Test("K8 the asynchronous followers of a broadcaster and a current value hold theirs weakly")
-  func weaklyAsync() {
-    weak var weakScreen: Screen?
-    let ticks = Broadcaster<Int>()
-    let state = CurrentValue(1)
-    func observe() {
-      let screen = Screen()
-      weakScreen = screen
-      ticks.observeAsync(owner: screen) { _, _ in }
-      ticks.observeAsync(owner: screen, execution: .concurrent) { _, _ in }
-      state.observeAsync(owner: screen, execution: .oneAtATime, .distinct) { _, _ in }
-    }
-    observe()
-    #expect(weakScreen == nil)
-    #expect(ticks.observerCount + state.observerCount == 0)
+    #expect(weakTarget == nil)
   }
 
   @Test("K8 an owner is kept alive for the length of a call")
@@ -115,28 +47,6 @@ struct OwnerTests {
     center.post(Tick(number: 1))
     #expect(heard.values == [1])
     #expect(weakScreen == nil)
-  }
-
-  @Test("K8 an owner is not called by a hop that was queued when it died")
-  func queuedHop() {
-    let slot = observeWithMortal(on: queue.delivery)
-    queue.hold()
-    center.post(Tick(number: 1))
-    slot.set(nil)
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("K8 a queued hop does not keep the owner")
-  func queuedHopKeepsNothing() {
-    let slot = observeWithMortal(on: queue.delivery)
-    weak let screen = slot.value
-    queue.hold()
-    center.post(Tick(number: 1))
-    slot.set(nil)
-    #expect(screen == nil)
-    queue.letGo()
   }
 
   @Test("K8 an owner is never called once its deinit has begun")
@@ -199,47 +109,6 @@ struct OwnerTests {
     #expect(live.current == 0)
   }
 
-  @Test("K8 without a lifetime a post reclaims the entry of a dead owner")
-  func reclaimedByPost() {
-    let live = LiveCount()
-    func observe() {
-      let screen = Screen()
-      let tracked = Tracked(live)
-      center.observe(Tick.self, owner: screen) { [tracked] _, _ in tracked.touch() }
-    }
-    observe()
-    center.post(Tick(number: 1))
-    #expect(live.current == 0)
-  }
-
-  @Test("K8 without a lifetime and without posts, registering reclaims dead owners' entries")
-  func reclaimedByRegistering() {
-    let live = LiveCount()
-    for _ in 0..<5_000 {
-      let screen = Screen()
-      let tracked = Tracked(live)
-      center.observe(Tick.self, owner: screen) { [tracked] _, _ in tracked.touch() }
-    }
-    #expect(live.current <= 64)
-  }
-
-  @Test("K8 an actor is its observer's owner, held weakly")
-  func actor() async throws {
-    let live = LiveCount()
-    actor Keeper {
-      let tracked: Tracked
-      init(_ live: LiveCount) { tracked = Tracked(live) }
-    }
-    func observe() {
-      center.observe(Tick.self, on: Keeper(live)) { [heard] _, tick in heard.record(tick.number) }
-    }
-    observe()
-    #expect(live.current == 0)
-    try await center.postAndWait(Tick(number: 1))
-    #expect(heard.values.isEmpty)
-    #expect(center.observerCount == 0)
-  }
-
   @Test("K8 an actor that dies with a delivery on its way ends its registration")
   func actorWithPending() async throws {
     actor Short {
@@ -273,43 +142,6 @@ struct OwnerTests {
     }
     observe()
     #expect(weakScreen == nil)
-    #expect(center.observerCount == 0)
-  }
-
-  @Test("K8 owners that die while others post", arguments: [1, 2, 8])
-  func race(width: Int) {
-    final class Guarded: Sendable {
-      let isAlive = Locked(true)
-      deinit { isAlive.withLock { $0 = false } }
-    }
-    let late = Recorder<Int>()
-    onThreads(width) { [center, queue] thread in
-      for number in 0..<100 {
-        let guarded = Guarded()
-        let delivery = number % 2 == 0 ? Delivery.immediate : queue.delivery
-        center.observe(Tick.self, owner: guarded, on: delivery) { guarded, _ in
-          if !guarded.isAlive.withLock({ $0 }) { late.record(thread) }
-        }
-        center.post(Tick(number: number))
-      }
-    }
-    queue.flush()
-    #expect(late.values.isEmpty)
-    #expect(center.observerCount == 0)
-  }
-
-  @Test("K8 lifetimes that end while others post", arguments: [1, 2, 8])
-  func lifetimeRace(width: Int) {
-    let live = LiveCount()
-    onThreads(width) { [center] _ in
-      for number in 0..<100 {
-        let room = Room()
-        let tracked = Tracked(live)
-        center.observe(Tick.self, owner: room) { [tracked] _, _ in tracked.touch() }
-        center.post(Tick(number: number))
-      }
-    }
-    #expect(live.current == 0)
     #expect(center.observerCount == 0)
   }
 }

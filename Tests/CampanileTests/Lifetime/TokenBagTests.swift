@@ -41,20 +41,6 @@ struct TokenBagTests {
     #expect(center.observerCount == 0)
   }
 
-  @Test("A bag ends registrations with itself")
-  func registrations() {
-    let screen = Screen()
-    func use() {
-      let bag = TokenBag()
-      center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }.store(in: bag)
-      center.post(Tick(number: 1))
-      withExtendedLifetime(bag) {}
-    }
-    use()
-    center.post(Tick(number: 2))
-    #expect(screen.heard.values == [1])
-  }
-
   @Test("cancel empties the bag, which can be used again")
   func cancel() {
     observe(into: bag)
@@ -142,32 +128,6 @@ struct TokenBagTests {
     bag.cancel()
     #expect(!paused.isActive)
     withExtendedLifetime(screen) {}
-  }
-
-  @Test("A registration that is put in twice is in once")
-  func twice() {
-    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
-    bag.pause()
-    bag.insert(token)
-    bag.insert(token)
-    bag.insert(token.registration)
-    #expect(bag.count == 1)
-    bag.resume()
-    center.post(Tick(number: 1))
-    #expect(heard.values == [1])
-  }
-
-  @Test("What ended by itself is not counted nor kept")
-  func ended() {
-    let live = LiveCount()
-    for _ in 0..<1_000 {
-      let tracked = Tracked(live)
-      let token = center.observe(Tick.self) { [tracked] _ in tracked.touch() }
-      bag.insert(token)
-      token.cancel()
-    }
-    #expect(bag.count == 0)
-    #expect(live.current == 0)
   }
 
   @Test(

@@ -1,5 +1,4 @@
 import Campanile
-import Dispatch
 
 /// Plays sequences with a source.
 ///

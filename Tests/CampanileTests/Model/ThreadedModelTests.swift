@@ -11,7 +11,7 @@ import Testing
 @Suite("Model with threads", .eachKindOfSubject, .ownThread)
 struct ThreadedModelTests {
   @Test(
-    "K1 K3 K4 K6 K8 K9 Nothing is lost, repeated, reordered or late, with subjects and owners",
+    "K1 K3 K4 K6 K8 K9 D4 Nothing is lost, repeated, reordered or late, with subjects and owners",
     arguments: [2, 8])
   func center(width: Int) {
     check(width) { CenterArena() }

@@ -34,27 +34,6 @@ struct KeptStateTests {
     withExtendedLifetime((first, third)) {}
   }
 
-  @Test("K16 A source that has gone leaves nothing behind, though the owners live")
-  func goneSource() {
-    let screen = Screen()
-    let queue = TestQueue()
-    weak var list: ObserverList?
-    weak var registry: ObserverRegistry?
-    func observe() {
-      let source = Broadcaster<Int>()
-      (list, registry) = (source.list, source.registry)
-      for delivery in [Delivery.immediate, queue.delivery] {
-        source.observe(owner: screen, on: delivery) { _, _ in }
-      }
-      source.send(0)
-      queue.flush()
-    }
-    observe()
-    #expect(list == nil)
-    #expect(registry == nil)
-    withExtendedLifetime(screen) {}
-  }
-
   @Test(
     "K16 A job that waits for a bounded observer which has ended keeps neither it nor its source")
   func endedBounded() throws {
@@ -153,39 +132,6 @@ struct KeptStateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K8 What is added to a lifetime that has ended, ends at once")
-  func late() {
-    let source = Broadcaster<Int>()
-    let storage = Lifetime.Storage()
-    let ran = Recorder<Int>()
-    storage.end()
-    storage.add { ran.record(1) }
-    #expect(ran.values == [1])
-    let token = source.observe { _ in }
-    storage.add(token.registration)
-    #expect(!token.isActive)
-  }
-
-  @Test("K6 K16 A message larger than what a mailbox keeps is delivered, between smaller ones")
-  func huge() {
-    struct Page: Sendable {
-      var bytes: InlineArray<100_000, UInt8>
-    }
-    let source = Broadcaster<Page>()
-    let target = ManualTarget()
-    let heard = Recorder<UInt8>()
-    let token = source.observe(on: .target(target)) { page in
-      heard.record(page.bytes[0])
-      heard.record(page.bytes[99_999])
-    }
-    for number in 1...3 as ClosedRange<UInt8> {
-      source.send(Page(bytes: InlineArray(repeating: number)))
-    }
-    target.runJobs()
-    #expect(heard.values == [1, 1, 2, 2, 3, 3])
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K16 Of two objects that are stored at once the second is released")
   func second() {
     let life = LiveCount()
@@ -196,29 +142,5 @@ struct KeptStateTests {
   }
 
   #if DEBUG
-    @Test("K16 A post that leaves behind the back of a scan which has seen it looks at what waits")
-    func leavesDuringAScan() {
-      let held = HeldSource()
-      let isLeaving = Gate()
-      let inside = held.gates.hold(at: .observer, gate: Gate())
-      let poster = onThread {
-        held.source.send(1)
-        isLeaving.pass()
-      }
-      inside.waitUntilReached()
-      // The scan has found the post, and is held there.
-      let collected = held.gates.hold(at: .collected)
-      let canceller = onThread { held.victim.cancel() }
-      collected.waitUntilReached()
-      // The post leaves. It has taken its ticket flag along when it comes to reclaim, or to the end.
-      held.gates.hold(at: .engine(.willReclaim), gate: isLeaving)
-      inside.open()
-      isLeaving.waitUntilReached()
-      isLeaving.open()
-      collected.open()
-      canceller()
-      poster()
-      #expect(held.victimLife.current == 0)
-    }
   #endif
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Testing
 
 @testable import Campanile
@@ -111,28 +110,6 @@ struct CurrentValueTests {
   #endif
 
   #if DEBUG
-    @Test("K2 A follower that comes between a set and its telling does not hear of the set")
-    func comesBeforeTelling() {
-      let act = Locked<(@Sendable () -> Void)?>(nil)
-      let tokens = Locked<[ObservationToken]>([])
-      let registry = ObserverRegistry(probe: { checkpoint in
-        if checkpoint == .announced, let act = act.withLock({ $0.take() }) { act() }
-      })
-      let state = CurrentValue(0, registry: registry)
-      let token = state.observe { _ in }
-      act.withLock { act in
-        act = { [heard] in
-          let late = state.observe { heard.record($0.new) }
-          tokens.withLock { $0.append(late) }
-        }
-      }
-      state.value = 1
-      #expect(tokens.withLock { $0.count } == 1)
-      #expect(heard.values == [])
-      state.value = 2
-      #expect(heard.values == [2])
-      withExtendedLifetime(token) {}
-    }
   #endif
 
   @Test("K14 a follower is told the old and the new value")
@@ -161,7 +138,7 @@ struct CurrentValueTests {
     #expect(others.values == [1, 2, 1])
   }
 
-  @Test("K14 the initial call comes first, marked, before observe returns")
+  @Test("K14 G5 the initial call comes first, marked, before observe returns")
   func initial() {
     state.value = 3
     let changes = Recorder<ValueChange<Int>>()
@@ -173,38 +150,6 @@ struct CurrentValueTests {
     withExtendedLifetime(token) {}
     #expect(changes.values.map(\.new) == [3, 4])
     #expect(changes.values.last?.old == 3)
-  }
-
-  @Test("K14 the initial call runs where the observer is delivered")
-  func initialOnQueue() {
-    let places = Recorder<Bool>()
-    queue.hold()
-    let token = state.observe(on: queue.delivery, .initial) { [heard, queue] change in
-      places.record(queue.isCurrent)
-      heard.record(change.new)
-    }
-    #expect(heard.values.isEmpty)
-    queue.letGo()
-    queue.flush()
-    state.value = 1
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [0, 1])
-    #expect(places.values == [true, true])
-  }
-
-  @Test("K1 K14 the initial call on a queue carries the value at registration, changes follow it")
-  func initialIsOfRegistration() {
-    queue.hold()
-    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
-    state.value = 1
-    state.value = 2
-    queue.letGo()
-    queue.flush()
-    state.value = 3
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [0, 1, 2, 3])
   }
 
   @Test("K14 changes wait until the initial call has returned")
@@ -232,19 +177,6 @@ struct CurrentValueTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 once ends with the first call, also the initial one")
-  func once() {
-    let token = state.observe(.once) { [heard] in heard.record($0.new) }
-    let both = state.observe([.initial, .once]) { [heard] in heard.record($0.new * 10 + 100) }
-    #expect(heard.values == [100])
-    #expect(!both.isActive)
-    state.value = 1
-    state.value = 2
-    #expect(heard.values == [100, 1])
-    #expect(!token.isActive)
-    #expect(state.observerCount == 0)
-  }
-
   @Test("K14 once and distinct wait for the first change that differs")
   func onceDistinct() {
     let token = state.observe([.once, .distinct]) { [heard] in heard.record($0.new) }
@@ -270,18 +202,6 @@ struct CurrentValueTests {
     #expect(others.values == [1, 2, 3])
   }
 
-  @Test("K14 update inside a follower is told next")
-  func updateInside() {
-    let token = state.observe { [state, heard] change in
-      if change.new == 1 { state.update { $0 += 10 } }
-      heard.record(change.new)
-    }
-    state.update { $0 = 1 }
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1, 11])
-    #expect(state.value == 11)
-  }
-
   @Test("K14 a set made while another thread tells returns at once and is told by that thread")
   func serialized() {
     let gate = Gate()
@@ -302,133 +222,6 @@ struct CurrentValueTests {
     withExtendedLifetime(token) {}
     #expect(heard.values == [1, 2])
     #expect(!overlap.hasOverlapped)
-  }
-
-  @Test("K14 from any thread: no gap, no repeat, one at a time", arguments: [1, 2, 8])
-  func threads(width: Int) {
-    let changes = Recorder<ValueChange<Int>>()
-    let queued = Recorder<Int>()
-    let overlap = OverlapDetector()
-    let tokens = [
-      state.observe { change in overlap.run { changes.record(change) } },
-      state.observe(on: queue.delivery) { queued.record($0.new) },
-    ]
-    onThreads(width) { [state] _ in
-      for _ in 0..<200 { state.update { $0 += 1 } }
-    }
-    queue.flush()
-    withExtendedLifetime(tokens) {}
-    #expect(changes.values.map(\.new) == Array(1...(width * 200)))
-    #expect(changes.values.map(\.old) == Array(0..<(width * 200)))
-    #expect(queued.values == Array(1...(width * 200)))
-    #expect(!overlap.hasOverlapped)
-  }
-
-  @Test("K14 followers that come while others set: no gap, no repeat", arguments: [1, 2, 8])
-  func latecomers(width: Int) {
-    let last = width * 100
-    let all = Recorder<[Int]>()
-    onThreads(width + 1) { [state, queue] thread in
-      if thread < width {
-        for _ in 0..<100 { state.update { $0 += 1 } }
-        return
-      }
-      for number in 0..<30 {
-        let heard = Recorder<Int>()
-        let delivery = number % 2 == 0 ? Delivery.immediate : queue.delivery
-        let isTold = DispatchSemaphore(value: 0)
-        let token = state.observe(on: delivery, .initial) {
-          heard.record($0.new)
-          isTold.signal()
-        }
-        // What another thread is about to put on the queue is not flushed yet.
-        isTold.wait()
-        queue.flush()
-        token.cancel()
-        all.record(heard.values)
-      }
-    }
-    #expect(all.count == 30)
-    for values in all.values {
-      // The initial call has told each of them a value at least.
-      #expect(!values.isEmpty)
-      let first = values.first ?? 0
-      #expect(values == Array(first..<(first + values.count)))
-    }
-    #expect(state.value == last)
-  }
-
-  @Test("K14 the last change every follower sees carries the newest value", arguments: [1, 2, 8])
-  func newest(width: Int) {
-    let others = Recorder<Int>()
-    let tokens = [
-      state.observe { [heard] in heard.record($0.new) },
-      state.observe(on: queue.delivery, buffering: .newest(1)) { others.record($0.new) },
-    ]
-    onThreads(width) { [state] thread in
-      for number in 0..<200 { state.value = thread * 1_000 + number }
-    }
-    queue.flush()
-    withExtendedLifetime(tokens) {}
-    #expect(heard.count == width * 200)
-    #expect(heard.values.last == state.value)
-    #expect(others.values.last == state.value)
-  }
-
-  @Test("K14 once with many setters is one call", arguments: [1, 2, 8])
-  func onceRace(width: Int) {
-    let token = state.observe(.once) { [heard] in heard.record($0.new) }
-    onThreads(width) { [state] in state.value = $0 }
-    #expect(heard.count == 1)
-    #expect(!token.isActive)
-  }
-
-  @Test("K14 a follower sees the value it is told or a newer one, also when it reads")
-  func readInside() {
-    let token = state.observe { [state, heard] change in
-      heard.record(state.value - change.new)
-    }
-    for value in 1...5 { state.value = value }
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [0, 0, 0, 0, 0])
-  }
-
-  @Test("Every form of following")
-  func forms() async throws {
-    let screen = Screen()
-    let statistics = Statistics()
-    let inbox = Inbox<Int>()
-    let tokens = [
-      state.observe(on: queue.delivery) { inbox.record($0.new) },
-      state.observe(on: .main, .initial) { change in
-        MainActor.assertIsolated()
-        inbox.record(change.new * 10 + 100)
-      },
-      state.observe(on: .mainQueue.ordered) { inbox.record($0.new) },
-      state.observeAsync { inbox.record($0.new) },
-    ]
-    state.observe(owner: screen, .initial) { $0.heard.record($1.new) }
-    state.observe(owner: screen, on: .main) { screen, change in inbox.record(change.new) }
-    state.observe(on: statistics, [.initial, .distinct]) { statistics, change in
-      statistics.append(change.new)
-      inbox.record(1_000 + change.new)
-    }
-    #expect(await Set(inbox.values(count: 2)) == [100, 1_000])
-    state.value = 1
-    #expect(await inbox.values(count: 8).sorted() == [1, 1, 1, 1, 100, 110, 1_000, 1_001])
-    withExtendedLifetime(tokens) {}
-    #expect(screen.heard.values == [0, 1])
-    #expect(await statistics.numbers == [0, 1])
-  }
-
-  @Test("Removal by owner ends what that owner bounds")
-  func removeByOwner() {
-    let (screen, other) = (Screen(), Screen())
-    for owner in [screen, other] { state.observe(owner: owner) { $0.heard.record($1.new) } }
-    state.removeObservers(ownedBy: screen)
-    state.value = 1
-    #expect(screen.heard.values.isEmpty)
-    #expect(other.heard.values == [1])
   }
 
   @Test("A read-only view can be read and followed")
@@ -477,45 +270,6 @@ struct CurrentValueTests {
     #expect(state.value == 6)
   }
 
-  @Test("At finish() what is queued is not delivered, and sequences end after what had gathered")
-  func finishQueued() async throws {
-    let state = CurrentValue(0)
-    let (queue, heard) = (TestQueue(), Recorder<Int>())
-    let token = state.observe(on: queue.delivery) { heard.record($0.new) }
-    let gathered = state.values()
-    queue.hold()
-    state.value = 1
-    state.finish()
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values.isEmpty)
-    let read = Recorder(reading: gathered.map(\.new))
-    try await read.expect(1, within: patience)
-    try await read.expectEnd(within: patience)
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 A sequence has what was set before finish(), also during a delivery")
-  func finishDuringDelivery() async throws {
-    let values = state.values()
-    let token = state.observe { [state, heard] change in
-      heard.record(change.new)
-      guard change.new == 1 else { return }
-      state.value = 2
-      state.finish()
-      // Set after the end.
-      state.value = 3
-    }
-    state.value = 1
-    let read = Recorder(reading: values.map(\.new))
-    try await read.expect(1, within: patience)
-    try await read.expect(2, within: patience)
-    try await read.expectEnd(within: patience)
-    #expect(heard.values == [1])
-    #expect(!token.isActive)
-    #expect(state.observerCount == 0)
-  }
-
   @Test("K14 nor is it lost if another thread delivers, in a combined state either")
   func finishDuringDeliveryElsewhere() async throws {
     let other = CurrentValue(0)
@@ -543,19 +297,6 @@ struct CurrentValueTests {
     for value in [100, 110, 210] { try await last.expect(value, within: patience) }
     try await last.expectEnd(within: patience)
     #expect(!token.isActive)
-  }
-
-  @Test("After finish() the value can be set and nobody hears")
-  func finish() {
-    let token = state.observe { [heard] in heard.record($0.new) }
-    state.finish()
-    state.value = 1
-    let late = state.observe(.initial) { [heard] in heard.record($0.new) }
-    state.finish()
-    #expect(state.value == 1)
-    #expect(heard.values.isEmpty)
-    #expect(!token.isActive)
-    #expect(!late.isActive)
   }
 
   @Test("The old value is released once the followers have been told")

@@ -11,7 +11,7 @@ struct DefaultCenterTests {
     #expect(MessageCenter.default.label == "default")
   }
 
-  @Test("withDefault replaces it for the operation")
+  @Test("D9 withDefault replaces it for the operation")
   func replaced() {
     let center = MessageCenter()
     let shared = MessageCenter.default

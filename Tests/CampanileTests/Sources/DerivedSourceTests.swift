@@ -7,45 +7,6 @@ struct DerivedSourceTests {
   private let center = MessageCenter()
   private let ticks = Broadcaster<Int>()
   private let heard = Recorder<Int>()
-  private let queue = TestQueue()
-
-  @Test("map hands every form of observer what the closure makes of each element")
-  func forms() async throws {
-    let (screen, statistics, inbox) = (Screen(), Statistics(), Inbox<Int>())
-    let tens = ticks.map { $0 * 10 }
-    let tokens = [
-      tens.observe { [heard] in heard.record($0) },
-      tens.observe(on: queue.delivery) { [heard] in heard.record($0 + 1) },
-      tens.observe(on: queue.delivery, buffering: .newest(4)) { [heard] in heard.record($0 + 2) },
-      tens.observe(on: .main) { [heard] in heard.record($0 + 3) },
-      tens.observeAsync { inbox.record($0) },
-      tens.observeAsync(on: .main) {
-        MainActor.assertIsolated()
-        inbox.record($0 + 1)
-      },
-    ]
-    tens.observe(owner: screen) { $0.heard.record($1) }
-    tens.observe(on: statistics) { $0.append($1) }
-    tens.observeAsync(owner: screen) { screen, ten in screen.heard.record(ten + 1) }
-    tens.observeAsync(owner: screen, on: .main) { screen, ten in
-      MainActor.assertIsolated()
-      screen.heard.record(ten + 2)
-    }
-    tens.observeAsync(on: statistics) { statistics, ten in
-      statistics.assertIsolated()
-      await Task.yield()
-      statistics.append(ten + 1)
-    }
-    let sequence = tens.values()
-    try await ticks.sendAndWait(1)
-    #expect(heard.values.sorted() == [10, 11, 12, 13])
-    #expect(inbox.values.sorted() == [10, 11])
-    #expect(screen.heard.values.sorted() == [10, 11, 12])
-    #expect(await statistics.numbers.sorted() == [10, 11])
-    var iterator = sequence.makeAsyncIterator()
-    #expect(await iterator.next() == 10)
-    withExtendedLifetime((tokens, screen, statistics)) {}
-  }
 
   @Test("The only call of a concurrent observer of a derived source is for the first element")
   func onceConcurrently() async throws {
@@ -194,29 +155,6 @@ struct DerivedSourceTests {
     #expect(tokens.map(\.registration.droppedCount) == [0, 0, 2])
   }
 
-  @Test("An observer that wants one call is used up by an element that got through")
-  func once() async {
-    let big = ticks.filter { $0 > 1 }
-    let token = big.observe(.once) { [heard] in heard.record($0) }
-    let sequence = big.values(.once)
-    for number in 1...3 { ticks.send(number) }
-    #expect(heard.values == [2])
-    #expect(!token.isActive)
-    var read: [Int] = []
-    for await number in sequence { read.append(number) }
-    #expect(read == [2])
-    #expect(ticks.observerCount == 0)
-  }
-
-  @Test("K13 What an observer of a derived source throws in its only call is reported")
-  func onceThrowing() {
-    let failures = Recorder(observing: ticks.failures)
-    let token = ticks.filter { $0 > 1 }.observe(.once) { _ in throw TestFailure() }
-    for number in 1...3 { ticks.send(number) }
-    #expect(failures.values.map { $0.error as? TestFailure } == [TestFailure()])
-    #expect(!token.isActive)
-  }
-
   @Test("A derived source keeps its source; a sequence of it does not, and ends with the source")
   func lifetimes() async {
     weak var weakSource: Broadcaster<Int>?
@@ -231,31 +169,9 @@ struct DerivedSourceTests {
     derived = nil
     #expect(weakSource == nil)
     #expect(!token.isActive)
-    var read: [Int] = []
-    for await number in sequence { read.append(number) }
-    #expect(read == [1])
-    var late: [Int] = []
-    for await number in sequence { late.append(number) }
-    #expect(late == [])
+    #expect(await all(sequence) == [1])
+    #expect(await all(sequence) == [])
     withExtendedLifetime(derived) {}
-  }
-
-  @Test("K16 A derived source and its observers leave nothing")
-  func nothingKept() {
-    let live = LiveCount()
-    do {
-      let tracked = Tracked(live)
-      let token = ticks.map { [tracked] number in
-        tracked.touch()
-        return number
-      }.filter { [tracked] _ in
-        tracked.touch()
-        return true
-      }.observe { [tracked] _ in tracked.touch() }
-      ticks.send(1)
-      token.cancel()
-    }
-    #expect(live.current == 0)
   }
 
   @Test("Sources of many kinds stand in one array, and are observed alike")
@@ -297,41 +213,6 @@ struct DerivedSourceTests {
     for _ in 0..<100 { center.post(LevelChanged(level: 2), about: Player()) }
     #expect(heard.values == [])
     withExtendedLifetime(token) {}
-  }
-
-  @Test("withSubject hands every form of observer the subject, and nil where there is none")
-  func subjects() async throws {
-    let (player, screen, statistics) = (Player(), Screen(), Statistics())
-    let posted = center.messages(of: LevelChanged.self).withSubject
-    let inbox = Inbox<String>()
-    let note: @Sendable (String, MessageCenter.Posted<LevelChanged>) -> Void = {
-      inbox.record("\($0) \($1.message.level) \($1.subject === player)")
-    }
-    let tokens = [
-      posted.observe { note("token", $0) },
-      posted.observe(on: queue.delivery) { note("queue", $0) },
-      posted.observe(on: queue.delivery, buffering: .newest(4)) { note("bounded", $0) },
-      posted.observe(on: .main) { note("main", $0) },
-      posted.observeAsync { note("async", $0) },
-      posted.observeAsync(execution: .concurrent) { note("concurrent", $0) },
-      posted.map { $0 }.observe { note("mapped", $0) },
-    ]
-    posted.observe(owner: screen) { note("owner", $1) }
-    posted.observe(on: statistics) { note("actor", $1) }
-    let sequence = posted.values()
-    try await center.postAndWait(LevelChanged(level: 1), about: player)
-    let names = [
-      "actor", "async", "bounded", "concurrent", "main", "mapped", "owner", "queue", "token",
-    ]
-    #expect(inbox.values.sorted() == names.map { "\($0) 1 true" })
-    try await center.postAndWait(LevelChanged(level: 2))
-    #expect(inbox.values.dropFirst(names.count).sorted() == names.map { "\($0) 2 false" })
-    var iterator = sequence.makeAsyncIterator()
-    #expect(await iterator.next()?.subject === player)
-    let second = await iterator.next()
-    #expect(second?.message.level == 2)
-    #expect(second?.subject == nil)
-    withExtendedLifetime((tokens, screen, statistics)) {}
   }
 
   @Test("K9 A sequence that is told the subject does not hold one that is in its deinit")

@@ -11,20 +11,6 @@ struct ErrorTests {
 
   init() { failures = Recorder(observing: center.failures) }
 
-  @Test("K13 an observer that throws stops nobody else")
-  func others() {
-    let line: UInt = #line + 2
-    let tokens = [
-      center.observe(Tick.self) { _ in throw TestFailure() },
-      center.observe(Tick.self) { [heard] in heard.record($0.number) },
-    ]
-    center.post(Tick(number: 1))
-    center.post(Tick(number: 2))
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values == [1, 2])
-    #expect(failures.values.map(\.line) == [Int(line), Int(line)])
-  }
-
   @Test("K13 a failure has the error, the type, the file and the line")
   func failure() {
     let token = center.observe(Tick.self, file: "Some/File.swift", line: 42) { _ in
@@ -85,27 +71,6 @@ struct ErrorTests {
     #expect(failures.values.allSatisfy { $0.file == #fileID })
   }
 
-  @Test("K13 failures of a broadcaster, a current value and bounded observers are reported")
-  func sources() {
-    let ticks = Broadcaster<Int>()
-    let state = CurrentValue("a")
-    let tokens = [
-      ticks.failures.observe { [failures] in failures.record($0) },
-      state.failures.observe { [failures] in failures.record($0) },
-      ticks.observe(on: queue.delivery, buffering: .newest(1)) { _ in throw TestFailure() },
-      state.observe { _ in throw TestFailure() },
-      state.observe(.initial) { _ in throw TestFailure() },
-    ]
-    #expect(failures.count == 1)
-    ticks.send(1)
-    queue.flush()
-    #expect(failures.count == 2)
-    state.value = "b"
-    withExtendedLifetime(tokens) {}
-    #expect(failures.count == 4)
-    #expect(failures.values.filter { $0.valueType == Int.self }.count == 1)
-  }
-
   @Test("K7 K13 an observer of the failures may post, cancel and observe")
   func reentrant() {
     let slot = Slot<MessageCenter>()
@@ -125,29 +90,6 @@ struct ErrorTests {
     token.set(nil)
     #expect(heard.values == [1])
     withExtendedLifetime(failures) {}
-  }
-
-  @Test("K13 an observer asked for once that throws has had its call")
-  func once() {
-    let token = center.observe(Tick.self, .once) { [heard] in
-      heard.record($0.number)
-      throw TestFailure()
-    }
-    center.post(Tick(number: 1))
-    center.post(Tick(number: 2))
-    #expect(heard.values == [1])
-    #expect(failures.count == 1)
-    #expect(!token.isActive)
-  }
-
-  @Test("K13 errors on many threads are all told", arguments: [1, 2, 8])
-  func threads(width: Int) {
-    let token = center.observe(Tick.self) { _ in throw TestFailure() }
-    onThreads(width) { [center] _ in
-      for number in 0..<100 { center.post(Tick(number: number)) }
-    }
-    withExtendedLifetime(token) {}
-    #expect(failures.count == width * 100)
   }
 
   @Test("K13 while nobody observes the failures one line goes to standard error")

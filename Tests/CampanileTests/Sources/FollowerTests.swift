@@ -6,7 +6,6 @@ import Testing
 struct FollowerTests {
   private let state = CurrentValue(1)
   private let heard = Recorder<Int>()
-  private let queue = TestQueue()
 
   @Test(
     "K14 a concurrent follower of one call is called once, however many changes come before it ends"
@@ -24,27 +23,6 @@ struct FollowerTests {
     #expect(heard.count == 1)
   }
 
-  @Test("K14 a change that comes while the only call runs leaves the end to that call")
-  func lateForOnce() async throws {
-    let gate = AsyncGate()
-    let location = CallSite(file: #fileID, line: #line)
-    let storage = StateStorage(1, ObserverRegistry())
-    let follower = Follower<Int>(
-      SourceOptions(isOnce: true), isImmediate: false, isBounded: false, location, storage,
-      MissedChanges(of: storage, isInitialDue: true)
-    )
-    let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
-    guard case .async(_, _, _, let call) = body.kind else {
-      Issue.record("the follower is no longer asynchronous")
-      return
-    }
-    let only = Task { try await call(ValueChange(old: 1, new: 2, revision: 1), nil) }
-    try await gate.reached(within: patience)
-    try await call(ValueChange(old: 2, new: 3, revision: 2), nil)
-    gate.open()
-    await #expect(throws: ObservationIsOver.self) { try await only.value }
-  }
-
   @Test(
     "K16 an asynchronous follower of one call whose task cancels itself has had its call",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
@@ -59,23 +37,6 @@ struct FollowerTests {
     #expect(try await released.next(1, within: patience) == [1])
     #expect(state.observerCount == 0)
     withExtendedLifetime(token) {}
-  }
-
-  @Test("K13 an asynchronous follower that is canceled in its call has not failed")
-  func canceledCall() async throws {
-    let gate = AsyncGate()
-    let value = CurrentValue(0)
-    let failures = Recorder(observing: value.failures)
-    let token = value.observeAsync(.distinct) { _ in
-      await gate.pass()
-      try Task.checkCancellation()
-    }
-    value.value = 1
-    try await gate.reached(within: patience)
-    token.cancel()
-    gate.open()
-    _ = await token.cancelAndWait()
-    #expect(failures.count == 0)
   }
 
   @Test(
@@ -114,25 +75,6 @@ struct FollowerTests {
     state.value = 3
     #expect(try await heard.next(1, within: patience) == [3])
     withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 a follower that was paused when its initial call was due has it when it resumes")
-  func paused() {
-    queue.hold()
-    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
-    token.pause()
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values.isEmpty)
-    token.resume()
-    queue.flush()
-    #expect(heard.values == [1])
-    state.value = 2
-    queue.flush()
-    state.value = 3
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1, 2, 3])
   }
 
   @Test(
@@ -186,49 +128,6 @@ struct FollowerTests {
     withExtendedLifetime((events, token)) {}
   }
 
-  @Test("K14 a bounded follower whose initial call found no room hears the newest value")
-  func noRoom() {
-    queue.hold()
-    let token = state.observe(on: queue.delivery, buffering: .newest(1), .initial) { [heard] in
-      heard.record($0.new)
-    }
-    state.value = 2
-    queue.letGo()
-    queue.flush()
-    state.value = 3
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [2, 3])
-  }
-
-  @Test("K14 an asynchronous bounded follower hears the newest value")
-  func noRoomAsync() async {
-    let last = Inbox<Int>()
-    let token = state.observeAsync(execution: .oneAtATime, buffering: .newest(1), .initial) {
-      [heard] change in
-      heard.record(change.new)
-      if change.new == 50 { last.record(change.new) }
-    }
-    for value in 2...50 { state.value = value }
-    _ = await last.values(count: 1)
-    withExtendedLifetime(token) {}
-    #expect(heard.values == heard.values.sorted())
-    #expect(Set(heard.values).count == heard.count)
-  }
-
-  @Test("K14 a change behind the initial call is not told after the follower was ended there")
-  func ended() {
-    let token = state.observe(.initial) { [state, heard] change in
-      heard.record(change.new)
-      if change.isInitial {
-        state.value = 2
-        state.registrations.first?.registration.cancel()
-      }
-    }
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1])
-  }
-
   @Test("K14 nor while it is paused there, but when it resumes")
   func pausedInside() {
     let token = state.observe(.initial) { [state, heard] change in
@@ -278,28 +177,6 @@ struct FollowerTests {
     gate.open()
     _ = await token.cancelAndWait()
     #expect(inbox.values == [1])
-  }
-
-  @Test("K14 a set inside the initial call is told after it")
-  func setInside() {
-    let token = state.observe(.initial) { [state, heard] change in
-      if change.isInitial { state.value = 2 }
-      heard.record(change.new)
-    }
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1, 2])
-  }
-
-  @Test("K14 a set inside the telling of what waited for the initial call is told after it")
-  func setInsideHeld() {
-    let lines = Recorder<String>()
-    let token = state.observe(.initial) { [state] change in
-      lines.record("begin \(change.new)")
-      if change.new < 4 { state.value = change.new + 1 }
-      lines.record("end \(change.new)")
-    }
-    withExtendedLifetime(token) {}
-    #expect(lines.values == (1...4).flatMap { ["begin \($0)", "end \($0)"] })
   }
 
   @Test("K14 an error in the initial call does not keep the changes")

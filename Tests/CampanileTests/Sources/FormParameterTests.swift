@@ -165,32 +165,6 @@ struct FormParameterTests {
     #expect(await heard.values(count: 8).sorted() == [0, 0, 0, 0, 1, 1, 1, 1])
   }
 
-  @Test("Asynchronous observers of one call, concurrently")
-  func concurrently() async {
-    let tokens = [
-      center.messages(of: LevelChanged.self, about: player).observeAsync(
-        execution: .concurrent, .once
-      ) {
-        [heard] in heard.record($0.level)
-      },
-      ticks.observeAsync(execution: .concurrent, .once) { [heard] in heard.record($0) },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.messages(of: LevelChanged.self, about: player).observeAsync(
-        owner: screen, execution: .concurrent, .once
-      ) { [heard] in heard.record($1.level) },
-      ticks.observeAsync(owner: screen, execution: .concurrent, .once) { [heard] in
-        heard.record($1)
-      },
-    ]
-    let names = (center.registrations + ticks.registrations).map(\.delivery)
-    #expect(names == (0..<4).map { _ in "asynchronously, concurrently" })
-    postTwo()
-    _ = await heard.values(count: 4)
-    expectOneWasHeard(tokens.map(\.registration) + owned, heard)
-  }
-
   @Test("K12 Sequences")
   func sequences() async {
     let levels = center.messages(of: LevelChanged.self, about: player).values(buffering: .newest(1))
@@ -200,8 +174,7 @@ struct FormParameterTests {
     ticks.finish()
     var level = levels.makeAsyncIterator()
     #expect(await level.next()?.level == 2)
-    for await number in numbers { heard.record(number) }
-    for await number in first { heard.record(number) }
-    #expect(heard.values == [2, 1])
+    #expect(await all(numbers) == [2])
+    #expect(await all(first) == [1])
   }
 }

@@ -7,40 +7,6 @@ import Testing
 struct HandOverTests {
   private let heard = Recorder<Int>()
 
-  @Test("K14 A setter returns though another thread goes on setting, which then tells")
-  func relieved() {
-    let state = CurrentValue(0)
-    let hasReturned = Atomic<Bool>(false)
-    let overlap = OverlapDetector()
-    let entered = Gate()
-    let token = state.observe { [heard] change in
-      overlap.run {
-        if change.new == 1 { entered.pass() }
-        heard.record(change.new)
-      }
-    }
-    let first = onThread {
-      state.value = 1
-      hasReturned.store(true, ordering: .sequentiallyConsistent)
-    }
-    entered.waitUntilReached()
-    // Enough for the first thread to be busy with; it goes on only while others are set.
-    var last = 1
-    while last < 1_000 {
-      last += 1
-      state.value = last
-    }
-    entered.open()
-    while !hasReturned.load(ordering: .sequentiallyConsistent) {
-      last += 1
-      state.value = last
-    }
-    first()
-    #expect(!overlap.hasOverlapped)
-    #expect(heard.values == Array(1...last))
-    withExtendedLifetime(token) {}
-  }
-
   #if DEBUG
     @Test("K14 After 64 changes of others a thread offers the rest to the next setter, and returns")
     func offered() {
@@ -109,28 +75,4 @@ struct HandOverTests {
       token.cancel()
     }
   #endif
-
-  @Test(
-    "K14 However often the telling changes hands: no gap, no repeat, one at a time",
-    arguments: [2, 8])
-  func race(width: Int) {
-    let state = CurrentValue(0)
-    let queue = TestQueue()
-    let (changes, queued) = (Recorder<ValueChange<Int>>(), Recorder<Int>())
-    let overlap = OverlapDetector()
-    let tokens = [
-      state.observe { change in overlap.run { changes.record(change) } },
-      state.observe(on: queue.delivery) { queued.record($0.new) },
-    ]
-    onThreads(width) { _ in
-      for _ in 0..<2_000 { state.update { $0 += 1 } }
-    }
-    queue.run {}
-    while queued.count < width * 2_000 { queue.run {} }
-    #expect(changes.values.map(\.new) == Array(1...(width * 2_000)))
-    #expect(changes.values.map(\.old) == Array(0..<(width * 2_000)))
-    #expect(queued.values == Array(1...(width * 2_000)))
-    #expect(!overlap.hasOverlapped)
-    withExtendedLifetime(tokens) {}
-  }
 }

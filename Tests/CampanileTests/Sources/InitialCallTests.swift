@@ -55,48 +55,6 @@ struct InitialCallTests {
     }
   }
 
-  @Test("K14 An initial call that a pause put off tells the newest value, and that alone")
-  func waitingAndPaused() {
-    let (state, target) = (CurrentValue(1), ManualTarget())
-    let token = state.observe(on: target.delivery, .initial) { [heard] in heard.record($0.new) }
-    token.pause()
-    state.value = 2
-    target.runJobs()
-    state.value = 3
-    token.resume()
-    target.runJobs()
-    #expect(heard.values == [3])
-    state.value = 4
-    target.runJobs()
-    #expect(heard.values == [3, 4])
-  }
-
-  @Test("K14 An immediate follower that was paused before its initial call has it when it resumes")
-  func pausedBefore() {
-    let slot = Slot<CurrentValue<Int>>()
-    let state = CurrentValue(1)
-    let events = state.events.observe { event in
-      guard event.kind == .registered else { return }
-      for one in slot.value!.registrations { one.registration.pause() }
-    }
-    slot.set(state)
-    let initial = Recorder<Bool>()
-    let token = state.observe(.initial) { [heard] in
-      heard.record($0.new)
-      initial.record($0.isInitial)
-    }
-    state.value = 2
-    #expect(heard.values == [])
-    token.resume()
-    #expect(heard.values == [2])
-    state.value = 3
-    state.value = 4
-    #expect(heard.values == [2, 3, 4])
-    #expect(initial.values == [true, false, false])
-    slot.set(nil)
-    withExtendedLifetime(events) {}
-  }
-
   /// Runs an action when it goes.
   private final class Ending: Sendable {
     let number: Int
@@ -175,20 +133,5 @@ struct GoneSubjectTests {
     center.post(LevelChanged(level: 2))
     #expect(heard.values == [])
     withExtendedLifetime((token, registration)) {}
-  }
-
-  @Test(
-    "A9 K9 A sequence about a subject that has gone since stays silent and ends with the center")
-  func sequence() async {
-    let messages: ValueSequence<LevelChanged>
-    do {
-      let center = MessageCenter()
-      messages = center.messages(of: LevelChanged.self, about: Player()).values()
-      center.post(LevelChanged(level: 1), about: Player())
-      withExtendedLifetime(center) {}
-    }
-    var count = 0
-    for await _ in messages { count += 1 }
-    #expect(count == 0)
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import TestSupport
 import Testing
 
@@ -283,61 +282,6 @@ struct KeyedCenterTests {
     #expect(failures.count == 4)
   }
 
-  @Test("K4 K13 a wide observer of one call that throws a cancellation has had it, and is reported")
-  func onceInCanceledTask() async {
-    let failures = Recorder<ObserverFailure>()
-    let center = KeyedCenter<Int>(onError: { failures.record($0) })
-    let bodies: [ObserverBody<Int>] = [
-      ObserverBody { _ in try Task.checkCancellation() },
-      ObserverBody(.told { _, _ in try Task.checkCancellation() }),
-    ]
-    let registrations = bodies.map {
-      center.register(.inPlace(line: 1), $0, of: nil, about: .none, once: true)
-    }
-    await Task {
-      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-      center.post(to: "key", about: nil) { 1 }
-    }.value
-    #expect(!registrations.contains { $0.isActive })
-    #expect(failures.values.map { $0.error is CancellationError } == [true, true])
-  }
-
-  @Test(
-    "The task of the only call is not canceled by a value that comes meanwhile",
-    arguments: [AsyncExecution.oneAtATime, .concurrent], ["key", nil])
-  func onceIsNotCanceled(execution: AsyncExecution, key: String?) async throws {
-    let gate = AsyncGate()
-    let canceled = Recorder<Bool>()
-    let body = ObserverBody<Int>(execution) { _ in
-      await gate.pass()
-      canceled.record(Task.isCancelled)
-    }
-    let registration = center.register(.inPlace(), body, of: key, about: .none, once: true)
-    for number in 1...50 { center.post(to: "key", about: nil) { number } }
-    await gate.waitUntilReached()
-    gate.open()
-    #expect(try await canceled.next(1, within: patience) == [false])
-    #expect(await registration.cancelAndWait() == .finished)
-    #expect(canceled.count == 1)
-    #expect(center.registrations.isEmpty)
-  }
-
-  @Test("A value that comes while the only call runs leaves the end to that call")
-  func lateForOnce() async throws {
-    let gate = AsyncGate()
-    let body = ObserverBody<Int>(.concurrent) { _ in await gate.pass() }
-    let once = body.mapped(once: true) { (value: Int, pass) in try pass(value) }
-    guard case .async(_, _, _, let call) = once.kind else {
-      Issue.record("the observer is no longer asynchronous")
-      return
-    }
-    let only = Task { try await call(1, nil) }
-    try await gate.reached(within: patience)
-    try await call(2, nil)
-    gate.open()
-    await #expect(throws: ObservationIsOver.self) { try await only.value }
-  }
-
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
@@ -417,35 +361,6 @@ struct KeyedCenterTests {
     #expect(!kept.values.contains { $0.isActive })
   }
 
-  @Test("K16 keys and subjects that nobody observes any more are forgotten", arguments: [1, 2, 8])
-  func forgotten(width: Int) {
-    let count = Effort.times(200, long: 500)
-    onThreads(width) { [center, heard] thread in
-      for number in 0..<count {
-        let player = Player()
-        let value = thread * 1_000 + number
-        let tokens = [
-          ObservationToken(
-            center.register(
-              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: "\(value)",
-              about: .none,
-              once: false)),
-          ObservationToken(
-            center.register(
-              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: nil,
-              about: .some(player),
-              once: false)),
-        ]
-        center.post(to: "\(value)", about: player) { value }
-        withExtendedLifetime(tokens) {}
-      }
-    }
-    #expect(heard.count == width * 2 * count)
-    #expect(center.registrations.isEmpty)
-    #expect(!center.isObserved(nil))
-    #expect(!center.isObserved("0"))
-  }
-
   @Test(
     "K8 K13 An observer that wants one call ends with its owner and reports nothing",
     arguments: [nil, "key"])
@@ -465,24 +380,6 @@ struct KeyedCenterTests {
     #expect(registration?.isActive == false)
   }
 
-  @Test("K4 K13 An asynchronous observer of one call that is canceled in it reports nothing")
-  func onceCanceled() async {
-    let failures = Recorder<ObserverFailure>()
-    let center = KeyedCenter<Int>(onError: { failures.record($0) })
-    let gate = AsyncGate()
-    let body = ObserverBody<Int>(.oneAtATime) { _ in
-      await gate.pass()
-      try Task.checkCancellation()
-    }
-    let registration = center.register(.inPlace(), body, of: nil, about: .none, once: true)
-    center.post(to: "key", about: nil) { 1 }
-    await gate.waitUntilReached()
-    registration.cancel()
-    gate.open()
-    _ = await registration.cancelAndWait()
-    #expect(failures.count == 0)
-  }
-
   @Test("A center that has gone ends its observers and refuses none that lives")
   func ends() {
     func make() -> ObservationToken {
@@ -497,16 +394,16 @@ struct KeyedCenterTests {
   }
 
   @Test("A thread's mark ends with the thread, and is no other thread's", arguments: [1, 2, 8])
-  func marks(width: Int) {
-    let ended = DispatchSemaphore(value: 0)
+  func marks(width: Int) async {
+    let ended = Inbox<Int>()
     let marks = Recorder<ThreadMark>()
     onThreads(width) { _ in
       let mark = ThreadMark.current
       #expect(mark === ThreadMark.current && mark.isCurrent)
       marks.record(mark)
-      mark.onEnd { ended.signal() }
+      mark.onEnd { ended.record(1) }
     }
-    for _ in 0..<width { ended.wait() }
+    #expect(await ended.values(count: width).count == width)
     let late = Recorder<Int>()
     for mark in marks.values { mark.onEnd { late.record(1) } }
     #expect(late.count == width)

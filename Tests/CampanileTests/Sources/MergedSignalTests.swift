@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Two sources as one")
+@Suite("Two sources as one", .ownThread)
 struct MergedSignalTests {
   private let keys = Broadcaster<Int>()
   private let clicks = Broadcaster<Int>()

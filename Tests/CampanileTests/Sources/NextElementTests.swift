@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("The next element of a source")
+@Suite("The next element of a source", .ownThread)
 struct NextElementTests {
   private let center = MessageCenter()
 

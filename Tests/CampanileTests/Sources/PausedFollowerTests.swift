@@ -142,110 +142,6 @@ struct PausedFollowerTests {
     #expect(changes.values.isEmpty)
   }
 
-  @Test("K12 K14 A request to go on takes no room in a buffer, and a newer value takes its place")
-  func boundedRequest() {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: .newest(1)) {
-      [body = record()] in body($0)
-    }
-    state.value = 1
-    token.pause()
-    target.runAll()
-    token.resume()
-    state.value = 2
-    target.runAll()
-    #expect(changes.values == ["0>2"])
-    // It has never been paused since: what was queued is told before what it was to skip.
-    state.value = 3
-    state.set(4, skipping: token.registration)
-    target.runAll()
-    state.value = 5
-    target.runAll()
-    #expect(changes.values == ["0>2", "2>3", "4>5"])
-    #expect(token.registration.droppedCount == 0)
-  }
-
-  @Test("K12 K14 A request to go on is not refused by a buffer that keeps the oldest")
-  func fullBuffer() {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: .oldest(1)) {
-      [body = record()] in body($0)
-    }
-    state.value = 1
-    token.pause()
-    state.value = 2
-    token.resume()
-    target.runAll()
-    #expect(changes.values == ["0>1", "1>2"])
-    #expect(token.registration.droppedCount == 0)
-  }
-
-  @Test(
-    "K12 A buffer stays bounded, however often its follower is paused", arguments: [true, false])
-  func boundedPauses(keepsNewest: Bool) {
-    let target = ManualTarget()
-    let token = state.observe(
-      on: .target(target), buffering: keepsNewest ? .newest(2) : .oldest(2)
-    ) { [body = record()] in body($0) }
-    for value in 1...100 {
-      token.pause()
-      state.value = value
-      token.resume()
-      #expect(token.registration.waitingCount <= 3)
-    }
-    target.runAll()
-    state.value = 101
-    target.runAll()
-    #expect(changes.values.last?.hasSuffix(">101") == true)
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 The initial call is made though a value that its owner set took its place in a buffer")
-  func initialBeforeOmitted() {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: .newest(1), .initial) {
-      [body = record()] in body($0)
-    }
-    token.pause()
-    target.runAll()
-    token.resume()
-    state.value = 1
-    state.set(2, skipping: token.registration)
-    target.runAll()
-    #expect(changes.values == ["->2"])
-    state.value = 3
-    target.runAll()
-    #expect(changes.values == ["->2", "2>3"])
-  }
-
-  @Test(
-    "K14 A follower that missed nothing is told nothing when it resumes", arguments: Way.allCases)
-  func nothing(way: Way) async throws {
-    let token = follow(way)
-    token.pause()
-    token.resume()
-    state.value = 1
-    try await changes.expect("0>1", within: patience)
-    withExtendedLifetime(token) {}
-    #expect(changes.values == ["0>1"])
-  }
-
-  @Test("K14 With distinct, a value that is back where it was is nothing missed")
-  func distinct() {
-    let tokens = [state.observe(.distinct) { [body = record()] in body($0) }, follow(.immediate)]
-    tokens.forEach { $0.pause() }
-    state.value = 1
-    state.value = 0
-    tokens[0].resume()
-    #expect(changes.values.isEmpty)
-    tokens[1].resume()
-    #expect(changes.values == ["0>0"])
-    tokens[0].pause()
-    for value in [0, 1, 0, 7] { state.value = value }
-    tokens[0].resume()
-    #expect(changes.values.last == "0>7")
-  }
-
   @Test("K14 Nested pauses: what was missed is told when the last is taken back, once")
   func nested() {
     let bag = TokenBag()
@@ -284,22 +180,6 @@ struct PausedFollowerTests {
     #expect(bag.count == 0)
   }
 
-  @Test("K8 K14 An owner that has died in the pause is told nothing")
-  func owner() {
-    let slot = Slot<Screen>()
-    slot.set(Screen())
-    let heard = changes
-    let registration = state.observe(owner: slot.value!) { _, change in
-      heard.record(Self.text(change))
-    }
-    registration.pause()
-    state.value = 1
-    slot.set(nil)
-    registration.resume()
-    #expect(changes.values.isEmpty)
-    #expect(state.observerCount == 0)
-  }
-
   @Test("K3 K14 A follower that is ended in the pause is told nothing, and keeps no value")
   func ended() {
     let live = LiveCount()
@@ -313,46 +193,6 @@ struct PausedFollowerTests {
     token.resume()
     #expect(live.current == 1)
     #expect(changes.values.isEmpty)
-  }
-
-  @Test("K7 K14 A follower that resumes another one in a call has it told after that change")
-  func resumeInside() {
-    let slot = Slot<ObservationToken>()
-    let first = state.observe { [changes, slot] change in
-      changes.record("first \(change.new)")
-      if change.new == 3 { slot.value?.resume() }
-    }
-    slot.set(follow(.immediate))
-    let last = state.observe { [changes] in changes.record("last \($0.new)") }
-    slot.value?.pause()
-    for value in 1...3 { state.value = value }
-    #expect(
-      changes.values == [
-        "first 1", "last 1", "first 2", "last 2", "first 3", "0>3", "last 3",
-      ])
-    state.value = 4
-    #expect(changes.values.suffix(3) == ["first 4", "3>4", "last 4"])
-    withExtendedLifetime((first, last)) {}
-    slot.set(nil)
-  }
-
-  @Test("K14 A follower that pauses itself in a call, and is resumed there, misses nothing")
-  func pausesItself() {
-    let slot = Slot<ObservationToken>()
-    let token = state.observe { [body = record(), state, slot] change in
-      body(change)
-      if change.new == 1 {
-        slot.value?.pause()
-        state.value = 2
-        state.value = 3
-      }
-    }
-    slot.set(token)
-    state.value = 1
-    #expect(changes.values == ["0>1"])
-    token.resume()
-    #expect(changes.values == ["0>1", "1>3"])
-    slot.set(nil)
   }
 
   @Test(
@@ -425,140 +265,6 @@ struct PausedFollowerTests {
     #expect(texts == ["->0", "0>1", "1>4", "4>5"])
   }
 
-  @Test(
-    "K14 What had been sent before the pause and waits is told in its turn, and once",
-    arguments: [Buffering.unbounded, .newest(16)])
-  func waiting(buffering: Buffering) {
-    queue.hold()
-    let token = state.observe(on: queue.delivery, buffering: buffering) { [body = record()] in
-      body($0)
-    }
-    for value in 1...2 { state.value = value }
-    token.pause()
-    for value in 3...4 { state.value = value }
-    token.resume()
-    for value in 5...6 { state.value = value }
-    queue.letGo()
-    queue.flush()
-    if buffering == .unbounded {
-      // Each has its turn after the pause.
-      #expect(changes.values == ["0>1", "1>2", "2>3", "3>4", "4>5", "5>6"])
-    } else {
-      #expect(changes.values == ["0>1", "1>2", "2>4", "4>5", "5>6"])
-    }
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 A change that comes before the request takes what was missed with it")
-  func overtaken() {
-    let token = follow(.queued)
-    token.pause()
-    state.value = 1
-    queue.flush()
-    queue.hold()
-    state.value = 2
-    token.resume()
-    state.value = 3
-    queue.letGo()
-    queue.flush()
-    #expect(changes.values == ["0>2", "2>3"])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 A request that comes while the follower is paused again is made again")
-  func pausedAgain() {
-    let token = follow(.queued)
-    queue.hold()
-    token.pause()
-    state.value = 1
-    queue.letGo()
-    queue.flush()
-    queue.hold()
-    token.resume()
-    token.pause()
-    state.value = 2
-    queue.letGo()
-    queue.flush()
-    #expect(changes.values.isEmpty)
-    token.resume()
-    queue.flush()
-    state.value = 3
-    queue.flush()
-    #expect(changes.values == ["0>2", "2>3"])
-  }
-
-  @Test(
-    "K14 A change that skips a paused follower takes what it missed before with it",
-    arguments: Way.allCases)
-  func skipped(way: Way) async throws {
-    let token = follow(way)
-    token.pause()
-    state.value = 1
-    await letDeliver()
-    state.set(2, skipping: token.registration)
-    await letDeliver()
-    token.resume()
-    state.value = 3
-    try await changes.expect("2>3", within: patience)
-    token.pause()
-    state.set(4, skipping: token.registration)
-    state.value = 5
-    await letDeliver()
-    token.resume()
-    try await changes.expect("4>5", within: patience)
-    withExtendedLifetime(token) {}
-    #expect(changes.values == ["2>3", "4>5"])
-  }
-
-  @Test("K14 A change that skips a follower that has resumed takes nothing that is on its way")
-  func skippedAfterResuming() {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: .newest(4)) {
-      [body = record()] in body($0)
-    }
-    state.value = 1
-    token.pause()
-    target.runAll()
-    token.resume()
-    state.value = 3
-    state.set(4, skipping: token.registration)
-    target.runAll()
-    state.value = 5
-    target.runAll()
-    #expect(changes.values == ["0>1", "1>3", "4>5"])
-  }
-
-  @Test("K14 A change that waits in a buffer is not told after one that skips a paused follower")
-  func skippedWhileWaiting() {
-    queue.hold()
-    let token = follow(.bounded)
-    state.value = 1
-    token.pause()
-    state.set(2, skipping: token.registration)
-    queue.letGo()
-    queue.flush()
-    token.resume()
-    state.value = 3
-    queue.flush()
-    #expect(changes.values == ["2>3"])
-  }
-
-  @Test("K14 A paused follower that is skipped and resumes before its turn is told nothing older")
-  func skippedWhilePausedResumedBeforeItsTurn() {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target)) { [body = record()] in body($0) }
-    token.pause()
-    state.value = 1
-    target.runAll()
-    state.set(2, skipping: token.registration)
-    token.resume()
-    target.runAll()
-    #expect(changes.values == [])
-    state.value = 3
-    target.runAll()
-    #expect(changes.values == ["2>3"])
-  }
-
   @Test("K14 A paused follower that is skipped and resumed inside a call is told nothing older")
   func skippedInsideACall() {
     let slot = Slot<ObservationToken>()
@@ -584,27 +290,6 @@ struct PausedFollowerTests {
     slot.set(nil)
   }
 
-  @Test(
-    "K14 What waits for a paused follower is not told after a change that skips it",
-    arguments: [.unbounded, .newest(4)] as [Buffering])
-  func skippedWithChangesOnTheirWay(buffering: Buffering) {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: buffering) { [body = record()] in
-      body($0)
-    }
-    let wasPlain = token.registration.live?.observer.isPlain
-    state.value = 1
-    token.pause()
-    state.set(2, skipping: token.registration)
-    token.resume()
-    target.runNext()
-    #expect(changes.values == [])
-    state.value = 3
-    target.runAll()
-    #expect(changes.values == ["2>3"])
-    #expect(token.registration.live?.observer.isPlain == wasPlain)
-  }
-
   @Test("K14 A paused follower that is skipped keeps the later changes that it has missed already")
   func skippedLate() throws {
     let token = follow(.immediate)
@@ -615,43 +300,6 @@ struct PausedFollowerTests {
     missed.omit(ValueChange(old: nil, new: 2, revision: 2), for: observer)
     token.resume()
     #expect(changes.values == ["2>4"])
-  }
-
-  @Test(
-    "K14 The initial call is made when a follower resumes whose owner set a value in the pause",
-    arguments: [.unbounded, .newest(1)] as [Buffering], [true, false])
-  func initialBeforeSkip(buffering: Buffering, runsInPause: Bool) {
-    let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: buffering, .initial) {
-      [body = record()] in body($0)
-    }
-    state.value = 1
-    token.pause()
-    state.set(2, skipping: token.registration)
-    if runsInPause { target.runAll() }
-    token.resume()
-    target.runAll()
-    #expect(changes.values == ["->2"])
-    state.value = 3
-    target.runAll()
-    #expect(changes.values == ["->2", "2>3"])
-  }
-
-  @Test("K14 A paused follower that is skipped still has its initial call when it resumes")
-  func skippedBeforeInitialCall() {
-    queue.hold()
-    let token = follow(.queued, .initial)
-    token.pause()
-    state.value = 1
-    state.set(2, skipping: token.registration)
-    queue.letGo()
-    queue.flush()
-    token.resume()
-    queue.flush()
-    #expect(changes.values == ["->2"])
-    state.value = 3
-    queue.flush()
-    #expect(changes.values == ["->2", "2>3"])
   }
 
   /// Whether the followers of one state saw a chain that ends with its value.

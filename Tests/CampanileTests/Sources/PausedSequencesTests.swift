@@ -23,6 +23,7 @@ struct PausedSequencesTests {
       var all: [Form] = []
       for (buffering, text) in [
         (.unbounded, "unbounded"), (.newest(1), "newest(1)"), (.newest(2), "newest(2)"),
+        (.oldest(2), "oldest(2)"),
       ] as [(Buffering, String)] {
         for (options, name) in [
           ([], ""), (.initial, "initial"), (.distinct, "distinct"),
@@ -59,7 +60,11 @@ struct PausedSequencesTests {
           on: .target(target), buffering: form.buffering, form.options, record)
     }
 
+    /// The most that has waited.
+    private var most = 0
+
     func take(_ step: Step) {
+      defer { most = max(most, token.registration.waitingCount) }
       switch step {
       case .set0: state.value = 0
       case .set1: state.value = 1
@@ -84,6 +89,12 @@ struct PausedSequencesTests {
     /// The first fault in what the follower was told, if any.
     func fault(_ form: Form) -> String? {
       let changes = told.values
+      // A request to go on waits beside what the buffer has room for.
+      if case .newest(let room) = form.buffering, most > room + 1 { return "\(most) waited" }
+      if case .oldest(let room) = form.buffering {
+        if most > room + 1 { return "\(most) waited" }
+        if token.registration.droppedCount > 0 { return nil }
+      }
       let known = changes.last?.new ?? 0
       if known != state.value { return "it knows \(known), and the value is \(state.value)" }
       let calls = changes.filter { !$0.isResumption }

@@ -9,7 +9,7 @@ import Testing
   var heard: [Int] = []
 }
 
-@Suite("What the pages say of rare situations")
+@Suite("What the pages say of rare situations", .ownThread)
 struct RareSituationTests {
   @Test("K10 postAndWait() waits until a sequence has stored the message, not until it is read")
   func waitsForStorage() async throws {

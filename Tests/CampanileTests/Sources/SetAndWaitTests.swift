@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K10 K14: a set that waits")
+@Suite("K10 K14: a set that waits", .ownThread)
 struct SetAndWaitTests {
   private let state = CurrentValue(0)
   private let heard = Recorder<Int>()

@@ -7,18 +7,6 @@ struct SubjectTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()
 
-  @Test("K9 a post without a subject does not reach observers of one subject")
-  func noSubject() {
-    let player = Player()
-    let token = center.messages(of: LevelChanged.self, about: player).observe { [heard] in
-      heard.record($0.level)
-    }
-    center.post(LevelChanged(level: 1))
-    center.post(LevelChanged(level: 2), about: player)
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [2])
-  }
-
   @Test("K9 a subject is not kept alive by its observers nor by a post")
   func notKept() {
     weak var weakPlayer: Player?
@@ -66,50 +54,6 @@ struct SubjectTests {
     bounded.cancel()
     #expect(!isKeptWhileWaiting())
     withExtendedLifetime(untold) {}
-  }
-
-  @Test("K9 a dead subject is never taken for a new object", arguments: [1, 100])
-  func neverAliased(subjects: Int) {
-    let tokens = (0..<subjects).map { _ in
-      center.messages(of: LevelChanged.self, about: Player()).observe { [heard] in
-        heard.record($0.level)
-      }
-    }
-    for level in 0..<2_000 { center.post(LevelChanged(level: level), about: Player()) }
-    withExtendedLifetime(tokens) {}
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("K9 a post about a new object never reaches a queue observer of a dead one")
-  func neverAliasedOnQueue() {
-    let queue = TestQueue()
-    let token = center.messages(of: LevelChanged.self, about: Player()).observe(on: queue.delivery)
-    { [heard] in
-      heard.record($0.level)
-    }
-    for level in 0..<500 { center.post(LevelChanged(level: level), about: Player()) }
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values.isEmpty)
-  }
-
-  @Test("K9 the registrations of a subject with a lifetime end with it")
-  func lifetime() {
-    struct Cleaned: MessageCenter.Message { typealias Subject = Room }
-    let live = LiveCount()
-    let token: ObservationToken
-    do {
-      let room = Room()
-      let tracked = Tracked(live)
-      token = center.messages(of: Cleaned.self, about: room).observe { [tracked] _ in
-        tracked.touch()
-      }
-      #expect(live.current == 1)
-      withExtendedLifetime(room) {}
-    }
-    #expect(!token.isActive)
-    #expect(live.current == 0)
-    #expect(center.observerCount == 0)
   }
 
   @Test("K9 a post from the subject's deinit reaches everybody, and shows the subject to nobody")
@@ -171,41 +115,5 @@ struct SubjectTests {
     }
     #expect(heard.values == Array(players.indices))
     #expect(!tokens.contains { $0.isActive })
-  }
-
-  @Test("K9 equal subjects are two subjects")
-  func identity() {
-    final class Value: Hashable, Sendable {
-      static func == (one: Value, other: Value) -> Bool { true }
-      func hash(into hasher: inout Hasher) {}
-    }
-    struct Changed: MessageCenter.Message { typealias Subject = Value }
-    let (one, other) = (Value(), Value())
-    let token = center.messages(of: Changed.self, about: one).observe { [heard] _ in heard.record(1)
-    }
-    center.post(Changed(), about: other)
-    #expect(heard.values.isEmpty)
-    center.post(Changed(), about: one)
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1])
-  }
-
-  @Test("K9 subjects that come and go on many threads", arguments: [1, 2, 8])
-  func churn(width: Int) {
-    let wrong = Recorder<Int>()
-    onThreads(width) { [center, heard] thread in
-      for number in 0..<200 {
-        let player = Player()
-        let level = thread * 1_000 + number
-        let token = center.messages(of: LevelChanged.self, about: player).observe { message in
-          if message.level == level { heard.record(level) } else { wrong.record(level) }
-        }
-        center.post(LevelChanged(level: level), about: player)
-        token.cancel()
-      }
-    }
-    #expect(heard.count == width * 200)
-    #expect(wrong.values.isEmpty)
-    #expect(center.observerCount == 0)
   }
 }
