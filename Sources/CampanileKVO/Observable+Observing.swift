@@ -72,7 +72,7 @@ extension SharedObservable {
   ///
   /// If two threads change the object at once, one of them calls the observer for both changes, one
   /// after the other. The other setter may return earlier. To run the observer elsewhere, observe
-  /// ``changes(of:_:file:line:)``.
+  /// ``changes(of:options:file:line:)``.
   ///
   /// - Parameters:
   ///   - keyPath: The observed value. If it reads no property that can be observed, one line on
