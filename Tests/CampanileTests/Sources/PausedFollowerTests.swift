@@ -41,8 +41,11 @@ struct PausedFollowerTests {
 
   /// Returns when what is on a queue has had its turn.
   private func letDeliver() async {
-    queue.flush()
-    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+    // Twice, because a job that runs meanwhile may put itself behind the first.
+    for _ in 0..<2 {
+      queue.flush()
+      await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+    }
   }
 
   @Test("K14 The initial call is made though an older change has taken the place of its request")
