@@ -78,7 +78,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   ///
   /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux, and reports races that
   /// do not exist. Builds with the flag `TSAN` use a lock that it understands.
-  @frozen @safe @usableFromInline struct PlatformLock: ~Copyable, @unchecked Sendable {
+  @safe @usableFromInline struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
