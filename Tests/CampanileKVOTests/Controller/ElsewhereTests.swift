@@ -23,9 +23,9 @@ struct ElsewhereTests {
   @Test("The observer gets owner, object and change at its place, until it is unobserved")
   func atItsPlace() {
     let kvo = KVOController(owner: owner)
+    queue.hold()
     #expect(follow(kvo, .ignore).outcome == .added)
     #expect(follow(kvo, .ignore).outcome == .alreadyObserved)
-    queue.hold()
     meter.count = 1
     #expect(owner.lines.count == 0)
     queue.letGo()
