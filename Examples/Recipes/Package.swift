@@ -5,8 +5,8 @@ import PackageDescription
 // The programs of the guides of recipes without other packages, a target each.
 let recipes = [
   "Appearing", "Asking", "Claiming", "CommandLine", "Daemon", "FindingOut", "LastOfEach",
-  "Progress",
-  "SettlingMain", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne", "WorkQueue",
+  "Progress", "SettlingMain", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne",
+  "WorkQueue",
 ]
 
 let package = Package(

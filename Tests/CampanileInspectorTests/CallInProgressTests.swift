@@ -31,7 +31,7 @@ private actor Clerk {
   }
 }
 
-@Suite("Calls in progress")
+@Suite("Calls in progress", .ownThread)
 struct CallInProgressTests {
   private let center = MessageCenter()
   private let gate = Gate()
@@ -102,7 +102,7 @@ struct CallInProgressTests {
     "Of nested calls, the inner one stands first and is reported, and the outer one waits for it")
   func nested() async throws {
     let trace = Trace(of: center, callers: false)
-    let stuck = Recorder(observing: trace.stuck(longerThan: .milliseconds(5)))
+    let stuck = Recorder(observing: trace.stuck(longerThan: .seconds(1)))
     let tokens = [
       center.observe(Rang.self, line: 1) { [center] _ in center.post(Answered(), about: Bell()) },
       center.observe(Answered.self, line: 2) { [gate] _ in gate.pass() },
@@ -112,9 +112,9 @@ struct CallInProgressTests {
     let slowest = trace.slowest()
     #expect(slowest.map(\.line) == [2, 1])
     #expect(slowest.map { $0.callsInProgress.map(\.isWaiting) } == [[false], [true]])
+    try stuck.expectNothingMore()
     gate.open()
     posts()
-    try stuck.expectNothingMore()
     withExtendedLifetime(tokens) {}
   }
 

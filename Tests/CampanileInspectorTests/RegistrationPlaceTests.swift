@@ -3,7 +3,7 @@ import CampanileInspector
 import TestSupport
 import Testing
 
-@Suite("Registrations by line, and what waits")
+@Suite("Registrations by line, and what waits", .ownThread)
 struct RegistrationPlaceTests {
   @Test("The line that leaks observations stands first")
   func byLine() throws {

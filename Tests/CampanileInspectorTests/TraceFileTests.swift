@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileInspector
 
-@Suite("A trace's file")
+@Suite("A trace's file", .ownThread)
 struct TraceFileTests {
   /// What a reader of the format sees of an entry.
   private struct Entry: Decodable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileInspector
 
-@Suite("Who posts to whom")
+@Suite("Who posts to whom", .ownThread)
 struct TraceGraphTests {
   private struct Asked: MessageCenter.Message {}
   private struct Told: MessageCenter.Message {}

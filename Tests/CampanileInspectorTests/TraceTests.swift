@@ -16,7 +16,7 @@ struct Answered: MessageCenter.Message {
 
 final class Bell: Sendable {}
 
-@Suite("A trace of sources")
+@Suite("A trace of sources", .ownThread)
 struct TraceTests {
   @Test("A trace follows observers that are there already, and nothing after it has stopped")
   func attach() {

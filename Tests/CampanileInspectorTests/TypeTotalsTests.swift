@@ -3,7 +3,7 @@ import CampanileInspector
 import TestSupport
 import Testing
 
-@Suite("The totals of a trace")
+@Suite("The totals of a trace", .ownThread)
 struct TypeTotalsTests {
   private struct Struck: MessageCenter.Message {}
   private struct Swung: MessageCenter.Message {}

@@ -1,5 +1,6 @@
 import CampanileNATS
 import CampanileRelay
+import TestSupport
 import Testing
 
 /// What connects the relays of a test: a server of each version.
@@ -18,7 +19,7 @@ struct Kind: CaseIterable, Sendable, CustomTestStringConvertible {
     _ body: (Relay.Transport) async throws -> Result
   ) async throws -> Result {
     #if NATS
-      return try await ServerTurns.shared.withTurn {
+      return try await serverPlaces.withPlace {
         let server = try NATSServer(program)
         defer { server.kill() }
         return try await body(.nats(server.url, .pedantic))

@@ -1,11 +1,11 @@
 import Campanile
+import TestSupport
 import Testing
 
 #if NATS
   import Foundation
   import NIOCore
   import NIOPosix
-  import TestSupport
 
   extension Process {
     /// Starts the program, while no other one is started here.
@@ -179,7 +179,7 @@ struct ServerTrait: SuiteTrait, TestTrait, TestScoping {
     for test: Test, testCase: Test.Case?,
     performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    try await ServerTurns.shared.withTurn(function)
+    try await serverPlaces.withPlace(function)
   }
 }
 
@@ -187,35 +187,7 @@ extension Trait where Self == ServerTrait {
   static var withServers: Self { Self() }
 }
 
-/// How many tests have servers at the same time.
+/// The tests that have servers at the same time.
 ///
 /// If all of them started theirs at once, a server would take longer for an answer than a relay waits.
-final class ServerTurns: Sendable {
-  static let shared = ServerTurns()
-  private let state = Locked((free: 8, waiting: [CheckedContinuation<Void, Never>]()))
-
-  func withTurn<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.free == 0 {
-          state.waiting.append(continuation)
-          return false
-        }
-        state.free -= 1
-        return true
-      }
-      if isFree { continuation.resume() }
-    }
-    defer {
-      let next = state.withLock { state in
-        if state.waiting.isEmpty {
-          state.free += 1
-          return CheckedContinuation<Void, Never>?.none
-        }
-        return state.waiting.removeFirst()
-      }
-      next?.resume()
-    }
-    return try await body()
-  }
-}
+let serverPlaces = Places(8)

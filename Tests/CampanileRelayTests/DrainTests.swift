@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Draining a relay that is not connected", .timeLimit(.long))
+@Suite("Draining a relay that is not connected", .ownThread, .timeLimit(.long))
 struct DrainTests {
   /// A relay that has been told to drain while it connects, and what its link is to do after that.
   private func draining() async throws -> (

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("A center that has ended", .timeLimit(.long))
+@Suite("A center that has ended", .ownThread, .timeLimit(.long))
 struct EndedCenterTests {
   @Test("What was carried in a center that has ended is not received any more")
   func unsubscribes() async throws {

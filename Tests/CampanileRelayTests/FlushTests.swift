@@ -6,7 +6,7 @@ import Testing
 @testable import CampanileRelay
 
 /// What a flush, and a post that waits, wait for on one host.
-@Suite(.timeLimit(.long))
+@Suite(.ownThread, .timeLimit(.long))
 struct FlushTests {
   @Test("R1 When a flush returns, the others have what was posted", arguments: Kind.allCases)
   func flushed(kind: Kind) async throws {

@@ -51,7 +51,7 @@ private final class ClosingHub: Sendable {
 }
 
 /// Where a bus cannot be had, a relay says why, and goes on trying.
-@Suite("Folders of a bus", .timeLimit(.long))
+@Suite("Folders of a bus", .ownThread, .timeLimit(.long))
 struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
   func trouble(_ path: String, bus: String = "test") async throws -> String {
@@ -275,7 +275,7 @@ struct FolderTests {
     }
   }
 
-  @Test("A disk that takes nothing more is named, and nothing is left of the file", .onOwnThread)
+  @Test("A disk that takes nothing more is named, and nothing is left of the file", .ownThread)
   func full() async throws {
     try await withFolder { folder in
       // A process that may write no bytes to files, and that a signal does not end for trying.
@@ -464,7 +464,7 @@ extension FolderTests {
 }
 
 /// Somebody of the same user who does not speak as a member does.
-@Suite("Strangers at a hub", .timeLimit(.long))
+@Suite("Strangers at a hub", .ownThread, .timeLimit(.long))
 struct StrangerTests {
   @Test(
     "Garbage, half a frame and a giant length are cut off, and the others go on",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Requests that nobody waits for any more", .timeLimit(.long))
+@Suite("Requests that nobody waits for any more", .ownThread, .timeLimit(.long))
 struct GivenUpRequestTests {
   private func ask(_ relay: Relay, within limit: Duration) -> Task<[UInt8], any Error> {
     Task { try await relay.request(raw: [1], to: "q", within: limit) }

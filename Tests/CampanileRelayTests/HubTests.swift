@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Who is the hub", .timeLimit(.long))
+@Suite("Who is the hub", .ownThread, .timeLimit(.long))
 struct HubTests {
   @Test("R2 R4 One who becomes the hub takes over under load, and nothing is lost")
   func takesOver() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Processes that are killed and stopped while all post.
-@Suite("R4 Processes that die or stop under load", .serialized, .onOwnThread, .timeLimit(.long))
+@Suite("R4 Processes that die or stop under load", .serialized, .ownThread, .timeLimit(.long))
 struct KillTests {
   enum Victim: CaseIterable, Sendable {
     case hub

@@ -95,7 +95,7 @@ private final class RawHub: Sendable {
   }
 }
 
-@Suite("The link of a member", .timeLimit(.long))
+@Suite("The link of a member", .ownThread, .timeLimit(.long))
 struct MemberLinkTests {
   /// A link that waits a minute for a silent hub.
   private func makeLink(_ folder: BusFolder) -> MemberLink {

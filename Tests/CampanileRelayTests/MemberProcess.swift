@@ -225,29 +225,3 @@ extension MemberProcess {
     try ask("flush")
   }
 }
-
-/// Tests that block their thread, which is not one of those that the tasks of all tests share.
-struct OwnThread: SuiteTrait, TestTrait, TestScoping {
-  private final class Executor: TaskExecutor {
-    private let queue = DispatchQueue(label: "test.processes")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
-      // SAFETY: the executor lives for as long as this runs.
-      queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-  }
-
-  var isRecursive: Bool { true }
-
-  func provideScope(
-    for test: Test, testCase: Test.Case?,
-    performing function: @concurrent @Sendable () async throws -> Void
-  ) async throws {
-    try await withTaskExecutorPreference(Executor()) { try await function() }
-  }
-}
-
-extension Trait where Self == OwnThread {
-  static var onOwnThread: Self { Self() }
-}

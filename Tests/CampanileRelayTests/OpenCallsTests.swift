@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.long))
+@Suite("Calls that are open, and whoever waits for their ends", .ownThread, .timeLimit(.long))
 struct OpenCallsTests {
   private let calls = OpenCalls()
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Processes of a user whose bus it is not.
 @Suite(
-  "Processes of another user", .serialized, .onOwnThread, .timeLimit(.long),
+  "Processes of another user", .serialized, .ownThread, .timeLimit(.long),
   .enabled(
     "Only root can start a process of another user, with setpriv, and needs a toolchain that all can read"
   ) { try await OtherUser.isPossible }

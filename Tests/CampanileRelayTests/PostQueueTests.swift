@@ -16,7 +16,7 @@ extension PostQueue {
   }
 }
 
-@Suite("R6 R7: what waits to be encoded is bounded, and counted")
+@Suite("R6 R7: what waits to be encoded is bounded, and counted", .ownThread)
 struct PostQueueTests {
   private func numbers(_ items: [PostQueue.Item?]) -> [String] {
     items.flatMap { item -> [String] in
@@ -143,7 +143,7 @@ struct PostQueueTests {
   }
 }
 
-@Suite("R6: what cannot be carried takes no room", .timeLimit(.long))
+@Suite("R6: what cannot be carried takes no room", .ownThread, .timeLimit(.long))
 struct RefusedPostTests {
   @Test("R6 R7 Bytes that are too long are refused, and nothing that waits is dropped for them")
   func tooLong() async throws {
@@ -169,7 +169,7 @@ private struct Small: RelayedMessage {
   static var relaySubject: RelaySubject<Self> { "small" }
 }
 
-@Suite("R1: what is refused has its place among what comes", .timeLimit(.long))
+@Suite("R1: what is refused has its place among what comes", .ownThread, .timeLimit(.long))
 struct RefusedInOrderTests {
   @Test("R1 R7 A refusal is reported before what comes later, also while much is delivered")
   func order() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Each promise, among two processes; with all repetitions, among five too.
-@Suite("Relays of several processes", .serialized, .onOwnThread, .timeLimit(.long))
+@Suite("Relays of several processes", .serialized, .ownThread, .timeLimit(.long))
 struct ProcessTests {
   /// How many processes there are.
   private static let sizes = Effort.some(1, of: [2, 5])

@@ -66,7 +66,7 @@ private enum Song {
   }
 }
 
-@Suite("Samples of relayed messages")
+@Suite("Samples of relayed messages", .ownThread)
 struct RelaySamplesTests {
   /// Checks a message, and returns what is wrong.
   private func failure(_ message: some RelayedMessage, _ folder: URL) throws -> String? {

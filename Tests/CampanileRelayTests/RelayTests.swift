@@ -5,7 +5,7 @@ import Dispatch
 import TestSupport
 import Testing
 
-@Suite("Carrying messages", .timeLimit(.long))
+@Suite("Carrying messages", .ownThread, .timeLimit(.long))
 struct RelayTests {
   @Test(
     "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])

@@ -15,7 +15,7 @@ private struct Failure: Error, CustomStringConvertible {
   var description: String { "no time" }
 }
 
-@Suite("Requests and listening by name", .timeLimit(.long))
+@Suite("Requests and listening by name", .ownThread, .timeLimit(.long))
 struct RequestTests {
   @Test("Who answers a request is asked, and its answer comes back", arguments: Kind.allCases)
   func answered(kind: Kind) async throws {
@@ -35,13 +35,12 @@ struct RequestTests {
     by one: Member, while two: Member, takesBack token: ObservationToken
   ) async throws -> Task<[String], any Error> {
     // The request waits behind other deliveries.
+    let (inbox, before) = (two.relay.core.inbox, two.relay.core.inbox.count)
     two.relay.core.deliveries.suspend()
     let asking = Task {
       try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
     }
-    // Until it has most likely come.
-    for _ in 1...100 { await Task.yield() }
-    try await one.relay.flush()
+    await eventually { inbox.count > before }
     token.cancel()
     two.relay.core.deliveries.resume()
     return asking

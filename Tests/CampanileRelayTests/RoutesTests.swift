@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Who hears a name that arrives")
+@Suite("Who hears a name that arrives", .ownThread)
 struct RoutesTests {
   @Test("R1 Who is not the first to want a pattern finds it asked for", arguments: [2, 8])
   func wanted(width: Int) {

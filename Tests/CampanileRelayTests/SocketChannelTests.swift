@@ -7,7 +7,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Channels over sockets", .timeLimit(.long))
+@Suite("Channels over sockets", .ownThread, .timeLimit(.long))
 struct SocketChannelTests {
   private final class Listener: Sendable {
     let path = "/tmp/k\(UInt32.random(in: 0 ... .max)).socket"

@@ -31,7 +31,7 @@ private struct PlainHub {
   }
 }
 
-@Suite("One hub follows another", .timeLimit(.long))
+@Suite("One hub follows another", .ownThread, .timeLimit(.long))
 struct TakeoverTests {
   private func withBus(_ body: (BusFolder) async throws -> Void) async throws {
     try await withFolder { path in

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("LeakTracker")
+@Suite("LeakTracker", .ownThread)
 struct LeakTrackerTests {
   private final class Screen: Sendable {}
 
@@ -93,7 +93,7 @@ struct LeakTrackerTests {
   }
 }
 
-@Suite("Isolated default centers")
+@Suite("Isolated default centers", .ownThread)
 struct IsolatedDefaultTests {
   @Test("Tests at the same time do not hear each other", arguments: 0..<16)
   func parallel(number: Int) async throws {
@@ -237,7 +237,7 @@ private struct IsolatedCenter: SuiteTrait, TestTrait, TestScoping {
   }
 }
 
-@Suite("A trait", IsolatedCenter())
+@Suite("A trait", .ownThread, IsolatedCenter())
 struct TraitTests {
   @Test("Every test of the suite has its own center", arguments: 0..<8)
   func own(number: Int) async throws {

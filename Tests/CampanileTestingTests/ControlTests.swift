@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampanileTesting
 
-@Suite("Gates")
+@Suite("Gates", .ownThread)
 struct GateTests {
   @Test("Holds an observer in mid-call, and tells that it is there")
   func gate() async throws {
@@ -136,7 +136,7 @@ struct GateTests {
   }
 }
 
-@Suite("ManualDelivery")
+@Suite("ManualDelivery", .ownThread)
 struct ManualDeliveryTests {
   private let manual = ManualDelivery()
   private let ticks = Broadcaster<Int>()
@@ -398,7 +398,7 @@ struct ManualDeliveryTests {
   }
 }
 
-@Suite("VirtualClock")
+@Suite("VirtualClock", .ownThread)
 struct VirtualClockTests {
   private let clock = VirtualClock()
 

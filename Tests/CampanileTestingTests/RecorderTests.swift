@@ -18,7 +18,7 @@ func failure(of operation: () async throws -> Void) async -> ExpectationFailure?
   }
 }
 
-@Suite("Recorder")
+@Suite("Recorder", .ownThread)
 struct RecorderTests {
   private let center = MessageCenter()
   private let ticks = Broadcaster<Int>()

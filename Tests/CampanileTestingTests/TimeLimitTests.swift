@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileTesting
 
-@Suite("Limits of time")
+@Suite("Limits of time", .ownThread)
 struct TimeLimitTests {
   @Test("A limit counts from when it is made, however late the wait begins")
   func advancedEarly() async throws {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The other commands", .timeLimit(.long))
+@Suite("The other commands", .ownThread, .timeLimit(.long))
 struct CommandTests {
   private let bus = TestBus()
 
@@ -173,7 +173,7 @@ struct CommandTests {
 }
 
 /// What needs no bus.
-@Suite("The command line of campanile", .timeLimit(.long))
+@Suite("The command line of campanile", .ownThread, .timeLimit(.long))
 struct CommandLineTests {
   @Test(
     "A mistake is one sentence, and ends with 2",

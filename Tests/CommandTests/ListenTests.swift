@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("campanile listen", .timeLimit(.long))
+@Suite("campanile listen", .ownThread, .timeLimit(.long))
 struct ListenTests {
   private let bus = TestBus()
 

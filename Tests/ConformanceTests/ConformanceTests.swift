@@ -5,7 +5,7 @@ import Testing
 @testable import conformance
 
 /// The contract's promises, put to every implementation.
-@Suite("Conformance", .serialized)
+@Suite("Conformance", .ownThread, .serialized)
 struct ConformanceTests {
   /// A promise that an implementation breaks, as it must for the comparison to say anything.
   private struct ExpectedBreak: Hashable {

@@ -14,20 +14,26 @@ package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
   package var isRecursive: Bool { true }
 
   /// When a test is said to hang, which may wait for ever.
-  private static var limit: Duration { .seconds(300) }
+  private static var limit: Duration { .seconds(900) }
+  private static let places = Places(max(8, 4 * ProcessInfo.processInfo.activeProcessorCount))
+  /// Whether the test has its thread, from the suite around its suite.
+  @TaskLocal private static var isOwn = false
 
   package func provideScope(
     for test: Test, testCase: Test.Case?,
     performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    await TestPlaces.enter()
-    defer { TestPlaces.leave() }
-    let watch = Task(executorPreference: ThreadExecutor()) {
-      guard (try? await Task.sleep(for: Self.limit)) != nil else { return }
-      Issue.record("\(test.displayName ?? test.name) has not ended after \(Self.limit)")
+    if Self.isOwn { return try await function() }
+    try await Self.places.withPlace {
+      let watch = Task(executorPreference: ThreadExecutor()) {
+        guard (try? await Task.sleep(for: Self.limit)) != nil else { return }
+        Issue.record("\(test.displayName ?? test.name) has not ended after \(Self.limit)")
+      }
+      defer { watch.cancel() }
+      try await Self.$isOwn.withValue(true) {
+        try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
+      }
     }
-    defer { watch.cancel() }
-    try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
   }
 }
 
@@ -49,42 +55,5 @@ package final class ThreadExecutor: TaskExecutor {
     let job = UnownedJob(job)
     // SAFETY: the queue runs the job once, and its closure keeps the executor for that long.
     queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
-}
-
-/// The places of the tests that run.
-private enum TestPlaces {
-  private struct State {
-    var free = 2 * ProcessInfo.processInfo.activeProcessorCount
-    var waiting: [CheckedContinuation<Void, Never>] = []
-  }
-
-  private static let state = Locked(State())
-
-  /// Returns when the test has a place.
-  static func enter() async {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.free == 0 {
-          state.waiting.append(continuation)
-          return false
-        }
-        state.free -= 1
-        return true
-      }
-      if isFree { continuation.resume() }
-    }
-  }
-
-  /// Gives the place to the test that has waited longest.
-  static func leave() {
-    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-      if state.waiting.isEmpty {
-        state.free += 1
-        return nil
-      }
-      return state.waiting.removeFirst()
-    }
-    next?.resume()
   }
 }

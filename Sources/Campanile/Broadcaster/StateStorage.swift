@@ -28,7 +28,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     let details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
-    /// Keeps who waits for the deliveries waiting until the change has been delivered, or is not.
+    /// Keeps `setAndWait` waiting until the change has been delivered or dropped.
     private let held: HeldDelivery?
 
     init(

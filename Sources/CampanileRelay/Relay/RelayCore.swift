@@ -20,7 +20,7 @@ final class RelayCore: RelayReceiver, Sendable {
   private let outbox: PostQueue
   /// What has been taken from `outbox` and not been encoded; used on the link's queue.
   private let unsent = Locked(Unsent())
-  private let inbox = Inbox()
+  let inbox = Inbox()
   /// Where what comes is posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
   /// The deliveries since the link was last told of some; used on the queue of deliveries.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Delivery on run loops and threads")
+@Suite("Delivery on run loops and threads", .ownThread)
 struct RunLoopTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Objects of notifications that have died")
+@Suite("Objects of notifications that have died", .ownThread)
 struct DeadObjectTests {
   private let heard = Recorder<Int>()
 

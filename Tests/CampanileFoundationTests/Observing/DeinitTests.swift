@@ -42,7 +42,7 @@ enum Form: CaseIterable, Sendable {
   var isUntyped: Bool { self == .untyped || self == .untypedOfAnyName }
 }
 
-@Suite("Posts about an object that is in its deinit")
+@Suite("Posts about an object that is in its deinit", .ownThread)
 struct DeinitTests {
   private let center = NotificationCenter()
 

@@ -4,7 +4,9 @@ import Foundation
 import Testing
 
 /// Every way to observe is written once, and every source hands on what it is given.
-@Suite("Every source honors the object, the buffer, the delivery, the options and the handler")
+@Suite(
+  "Every source honors the object, the buffer, the delivery, the options and the handler",
+  .ownThread)
 struct FormParameterTests {
   private actor Ear {
     let heard = Recorder<Int>()

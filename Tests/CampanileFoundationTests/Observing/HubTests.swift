@@ -9,7 +9,7 @@ extension NotificationHub {
   fileprivate var feedCount: Int { state.withLock { $0.feeds.count } }
 }
 
-@Suite("One feed for each name of a Foundation center")
+@Suite("One feed for each name of a Foundation center", .ownThread)
 struct HubTests {
   private let heard = Recorder<Int>()
 

@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Notifications as a source among others")
+@Suite("Notifications as a source among others", .ownThread)
 struct NotificationSourceTests {
   private actor Log {
     private(set) var numbers: [Int] = []

@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Observing a Foundation center")
+@Suite("Observing a Foundation center", .ownThread)
 struct ObservingTests {
   private let center = NotificationCenter()
   private let heard = Recorder<Int>()

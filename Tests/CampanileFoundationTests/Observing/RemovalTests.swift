@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Removing from a Foundation center")
+@Suite("Removing from a Foundation center", .ownThread)
 struct RemovalTests {
   private let center = NotificationCenter()
   private let bell = Bell()

@@ -48,7 +48,7 @@ private enum Vague: Codable, CaseIterable, Sendable {
   }
 }
 
-@Suite("What a notification hands out is Sendable")
+@Suite("What a notification hands out is Sendable", .ownThread)
 struct SendableCastTests {
   @Test(
     "A type that stands for many is refused, since everything passes as it; and what is made of one",

@@ -27,7 +27,7 @@ private enum Wrapper: CaseIterable, Sendable {
   var isUnwrappedByFoundation: Bool { self != .hashable && self != .optionalHashable }
 }
 
-@Suite("Objects of notifications in wrappers")
+@Suite("Objects of notifications in wrappers", .ownThread)
 struct SenderTests {
   private let center = NotificationCenter()
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Posting later, and once for many")
+@Suite("Posting later, and once for many", .ownThread)
 struct PostingQueueTests {
   private let center = MessageCenter()
   private let notifications = NotificationCenter()

@@ -15,7 +15,7 @@ private struct CountedLabel: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-@Suite("A line of what waits")
+@Suite("A line of what waits", .ownThread)
 struct WaitingLineTests {
   private var line = WaitingLine<String, Int>()
 

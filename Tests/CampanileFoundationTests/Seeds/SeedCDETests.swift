@@ -7,7 +7,7 @@ import Testing
 /// center.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds C, D and E: the wrappers around Foundation's center")
+@Suite("Seeds C, D and E: the wrappers around Foundation's center", .ownThread)
 struct SeedCDETests {
   private let center = NotificationCenter()
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Bridging message centers and Foundation centers")
+@Suite("Bridging message centers and Foundation centers", .ownThread)
 struct BridgeTests {
   private let messages = MessageCenter()
   private let notifications = NotificationCenter()

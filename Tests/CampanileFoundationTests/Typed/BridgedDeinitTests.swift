@@ -3,7 +3,8 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Messages about an object that is in its deinit, and what a bridge makes of them")
+@Suite(
+  "Messages about an object that is in its deinit, and what a bridge makes of them", .ownThread)
 struct BridgedDeinitTests {
   private let center = NotificationCenter()
   private let messages = MessageCenter()

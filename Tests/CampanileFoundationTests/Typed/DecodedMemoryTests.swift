@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Notifications that are decoded where they are posted")
+@Suite("Notifications that are decoded where they are posted", .ownThread)
 struct DecodedMemoryTests {
   private let center = NotificationCenter()
 

@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Typed notifications")
+@Suite("Typed notifications", .ownThread)
 struct TypedNotificationTests {
   private let center = NotificationCenter()
   private let heard = Recorder<Int>()

@@ -3,7 +3,7 @@ import CampanileKVO
 import Testing
 
 /// Several edits of an array that are told as one change.
-@Suite("Several edits of an array")
+@Suite("Several edits of an array", .ownThread)
 struct ArrayEditorTests {
   private struct Failure: Error {}
 

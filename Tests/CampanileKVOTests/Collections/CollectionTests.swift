@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Collections")
+@Suite("Collections", .ownThread)
 struct CollectionTests {
   let log = Log()
   let radio = Radio()

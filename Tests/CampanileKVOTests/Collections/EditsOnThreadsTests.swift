@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// Arrays that several threads edit, behind a lock.
-@Suite("Edits on several threads")
+@Suite("Edits on several threads", .ownThread)
 struct EditsOnThreadsTests {
   @Test("K14 Edits that another thread makes meanwhile are told in order, as edits")
   func leftEdits() {

@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Edits that other changes overtake")
+@Suite("Edits that other changes overtake", .ownThread)
 struct OvertakenEditTests {
   let radio = Radio()
 

@@ -7,7 +7,7 @@ import Testing
 private let widths = [1, 2, 8]
 
 /// The promises that are about who is told, and in which order.
-@Suite("The contract: who is told")
+@Suite("The contract: who is told", .ownThread)
 struct ContractTests {
   let counter = Counter()
   let owner = SharedLog()

@@ -11,7 +11,7 @@ import Testing
 }
 
 /// What dies, and who is told last: inside calls, in between their halves, in deinits.
-@Suite("Deaths in the middle")
+@Suite("Deaths in the middle", .ownThread)
 struct DeathTests {
   let log = Log()
 
@@ -334,7 +334,7 @@ struct DeathTests {
   }
 }
 
-@Suite("Ends of sequences of changes")
+@Suite("Ends of sequences of changes", .ownThread)
 @MainActor struct SequenceEndTests {
   @Test("K9 The sequence of an object without a property of its own on the path ends")
   func endOfSequence() async {

@@ -6,7 +6,7 @@ import Testing
 private let widths = [1, 2, 8]
 
 /// The call that an observation begins with, and the changes that others make in that moment.
-@Suite("Beginning with the value that there is")
+@Suite("Beginning with the value that there is", .ownThread)
 struct InitialTests {
   /// The ways to begin with a value where it is changed.
   enum Form: CaseIterable {

@@ -6,7 +6,7 @@ import Observation
 import Testing
 
 /// Changes that meet: inside one another, on other threads, in tasks.
-@Suite("Changes that meet")
+@Suite("Changes that meet", .ownThread)
 struct InterleavingTests {
   /// Two numbers behind a lock, and what is computed from them.
   final class Pair: SharedObservable {

@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// What ends an observation, and what is kept.
-@Suite("The contract: lives and deaths")
+@Suite("The contract: lives and deaths", .ownThread)
 struct LifetimeTests {
   let log = Log()
 

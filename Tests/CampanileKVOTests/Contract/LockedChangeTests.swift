@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Properties whose class hands their values over, from under its own lock.
-@Suite("Values handed over from under a lock")
+@Suite("Values handed over from under a lock", .ownThread)
 struct LockedChangeTests {
   final class Device: SharedObservable {
     struct State {

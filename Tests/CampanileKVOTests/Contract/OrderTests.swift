@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// The sentences about order of the contract of observed key paths.
-@Suite("The order of a key path")
+@Suite("The order of a key path", .ownThread)
 struct OrderTests {
   final class Box: Observable {
     @Observed var value = 0

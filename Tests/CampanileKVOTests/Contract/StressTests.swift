@@ -4,7 +4,7 @@ import Dispatch
 import Testing
 
 /// What threads must not lose, double or disorder.
-@Suite("Changes by several threads")
+@Suite("Changes by several threads", .ownThread)
 struct StressTests {
   static let widths = [1, 2, 8]
   static let rounds = 1...Effort.times(3, long: 20)

@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// Options with options, policies with options, observers beside each other.
-@Suite("Combinations")
+@Suite("Combinations", .ownThread)
 struct CombinationTests {
   let log = Log()
   let radio = Radio()

@@ -2,7 +2,7 @@ import Campanile
 import CampanileKVO
 import Testing
 
-@Suite("KVOController")
+@Suite("KVOController", .ownThread)
 struct ControllerTests {
   let log = Log()
   let radio = Radio()

@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// Calls that are on their way to another place while something ends.
-@Suite("Deliveries: scenarios")
+@Suite("Deliveries: scenarios", .ownThread)
 struct DeliveryScenarioTests {
   let counter = Counter()
   let queue = TestQueue()
@@ -254,7 +254,7 @@ struct DeliveryScenarioTests {
 }
 
 @MainActor
-@Suite("The main actor: scenarios")
+@Suite("The main actor: scenarios", .ownThread)
 struct MainActorScenarioTests {
   let stage = Stage()
   let screen = MainActorTests.Screen()

@@ -5,7 +5,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite("Deliveries and sequences")
+@Suite("Deliveries and sequences", .ownThread)
 struct DeliveryTests {
   let counter = Counter()
   let owner = SharedLog()

@@ -6,7 +6,7 @@ import Testing
 
 /// An observer of distinct values ends with the newest one and receives none twice, also if changes
 /// that set equal values overlap.
-@Suite struct DistinctOnThreadsTests {
+@Suite(.ownThread) struct DistinctOnThreadsTests {
   /// Runs hooks before its value is read, and after it has been set.
   final class Switch: SharedObservable {
     private let registrar = KVORegistrar()

@@ -3,7 +3,7 @@ import CampanileKVO
 import Testing
 
 /// Observations of a controller whose observers run at another place.
-@Suite("Observing elsewhere with a controller")
+@Suite("Observing elsewhere with a controller", .ownThread)
 struct ElsewhereTests {
   struct Failure: Error {}
 

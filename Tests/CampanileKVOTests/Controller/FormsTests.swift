@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// What each form of `observe` is given it honors, in its own lines.
-@Suite("Forms of observing")
+@Suite("Forms of observing", .ownThread)
 struct FormsTests {
   // MARK: Owners
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampanileKVO
 
-@Suite("What a controller keeps of its observations")
+@Suite("What a controller keeps of its observations", .ownThread)
 struct ObservationTableTests {
   /// Has no property of its own that can be observed, so that nobody notices its death.
   final class Desk: Observable {

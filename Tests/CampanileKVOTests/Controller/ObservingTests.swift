@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Observing a key path")
+@Suite("Observing a key path", .ownThread)
 struct ObservingTests {
   let log = Log()
 

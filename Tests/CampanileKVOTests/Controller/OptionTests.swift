@@ -4,7 +4,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite("Options")
+@Suite("Options", .ownThread)
 struct OptionTests {
   let log = Log()
   let radio = Radio()

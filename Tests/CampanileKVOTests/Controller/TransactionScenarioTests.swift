@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// Transactions with what may happen in them, around them and at their end.
-@Suite("Transactions: scenarios")
+@Suite("Transactions: scenarios", .ownThread)
 struct TransactionScenarioTests {
   let log = Log()
   let radio = Radio()

@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Transactions")
+@Suite("Transactions", .ownThread)
 struct TransactionTests {
   let log = Log()
   let player = Player()

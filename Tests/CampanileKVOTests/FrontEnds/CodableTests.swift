@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// Classes that are coded, and observed.
-@Suite("Codable classes")
+@Suite("Codable classes", .ownThread)
 struct CodableTests {
   final class Settings: Observable, Codable {
     @Observed var name = ""

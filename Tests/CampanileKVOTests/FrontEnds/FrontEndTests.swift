@@ -4,7 +4,7 @@ import Observation
 import TestSupport
 import Testing
 
-@Suite("The two front ends")
+@Suite("The two front ends", .ownThread)
 struct FrontEndTests {
   let log = Log()
 

@@ -42,7 +42,7 @@ extension Titled {
 
 extension Radio: Titled {}
 
-@Suite("Hierarchies and generic classes")
+@Suite("Hierarchies and generic classes", .ownThread)
 struct HierarchyTests {
   let log = Log()
 

@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 @MainActor
-@Suite("Classes isolated to the main actor")
+@Suite("Classes isolated to the main actor", .ownThread)
 struct MainActorTests {
   @MainActor final class Screen: KVOControllerOwner {
     nonisolated let kvoControllers = KVOControllers()

@@ -4,7 +4,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite("Announcing changes by hand")
+@Suite("Announcing changes by hand", .ownThread)
 struct ManualTests {
   /// A property whose value is somewhere else.
   final class Device: Observable {

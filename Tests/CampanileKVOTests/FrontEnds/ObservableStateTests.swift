@@ -5,7 +5,7 @@ import Testing
 
 /// A current value as the standard Observation reads it.
 @MainActor
-@Suite("A state that the standard Observation reads")
+@Suite("A state that the standard Observation reads", .ownThread)
 struct ObservableStateTests {
   /// Lets the main actor run other jobs until a condition holds.
   ///

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileKVO
 
-@Suite("Tracking beside key-value observing")
+@Suite("Tracking beside key-value observing", .ownThread)
 struct TrackingTests {
   let tracked = Recorder<String>()
   let registrar = ObservationRegistrar()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Key paths with arguments, whose `==` and `hash(into:)` are a program's own code.
-@Suite("Key paths with arguments")
+@Suite("Key paths with arguments", .ownThread)
 struct ArgumentTests {
   /// What an argument does when it is compared or hashed.
   ///

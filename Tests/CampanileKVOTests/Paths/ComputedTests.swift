@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Computed properties")
+@Suite("Computed properties", .ownThread)
 struct ComputedTests {
   let log = Log()
   let player = Player()

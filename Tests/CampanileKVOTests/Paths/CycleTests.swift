@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// Objects and properties that lead back to one another, or to one place in several ways.
-@Suite("Cycles and diamonds")
+@Suite("Cycles and diamonds", .ownThread)
 struct CycleTests {
   let log = Log()
 

@@ -3,7 +3,7 @@ import CampanileKVO
 import Observation
 import Testing
 
-@Suite("Nested key paths")
+@Suite("Nested key paths", .ownThread)
 struct NestedPathTests {
   let log = Log()
   let player = Player()

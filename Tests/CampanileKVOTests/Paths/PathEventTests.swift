@@ -5,7 +5,7 @@ import Observation
 import TestSupport
 import Testing
 
-@Suite("What happens at a key path")
+@Suite("What happens at a key path", .ownThread)
 struct PathEventTests {
   private final class Song: SharedObservable {
     private let registrar = KVORegistrar()

@@ -4,7 +4,7 @@ import Observation
 import TestSupport
 import Testing
 
-@Suite("One evaluation for all observers of a key path")
+@Suite("One evaluation for all observers of a key path", .ownThread)
 struct SharedEvaluationTests {
   final class Sums: Observable {
     @Observed var first = 0

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What the observers of one `changes(of:)` receive, one after the other.
-@Suite("Observers of one source of changes")
+@Suite("Observers of one source of changes", .ownThread)
 struct SourceOrderTests {
   // MARK: Changes that an observer makes
 

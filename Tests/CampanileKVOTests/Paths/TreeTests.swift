@@ -29,7 +29,7 @@ final class Node: Observable {
   var areBothMarked: Bool { child?.isMarked == true && other?.isMarked == true }
 }
 
-@Suite("Trees of objects")
+@Suite("Trees of objects", .ownThread)
 struct TreeTests {
   let log = Log()
   let root = Node("root")

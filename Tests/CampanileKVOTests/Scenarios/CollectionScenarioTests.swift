@@ -5,7 +5,7 @@ import Testing
 
 /// Collections as programs change them: with the algorithms that every collection has, with their
 /// own elements, from inside what looks at them.
-@Suite("Collections: scenarios")
+@Suite("Collections: scenarios", .ownThread)
 struct CollectionScenarioTests {
   @Observable final class House {
     @ObservationIgnored private let _$observationRegistrar = KVORegistrar()

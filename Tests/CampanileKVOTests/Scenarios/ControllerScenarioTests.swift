@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// A controller as programs use it, from one end of a life to the other.
-@Suite("KVOController: scenarios")
+@Suite("KVOController: scenarios", .ownThread)
 struct ControllerScenarioTests {
   let log = Log()
   let radio = Radio()

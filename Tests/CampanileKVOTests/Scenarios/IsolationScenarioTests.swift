@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// Plain objects inside actors, tasks, sequences and threads, as programs have them.
-@Suite("Isolation: scenarios")
+@Suite("Isolation: scenarios", .ownThread)
 struct IsolationScenarioTests {
   /// Keeps plain objects, and observes them.
   actor Room {

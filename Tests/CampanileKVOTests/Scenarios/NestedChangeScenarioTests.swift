@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// Changes that are made while another one is told, made or kept back.
-@Suite("Nested changes: scenarios")
+@Suite("Nested changes: scenarios", .ownThread)
 struct NestedChangeScenarioTests {
   let radio = Radio()
 

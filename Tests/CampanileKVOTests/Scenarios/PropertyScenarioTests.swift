@@ -5,7 +5,7 @@ import Testing
 
 /// Properties as programs have them: with observers of their own, with values that are equal in a way
 /// of their own, changed in pairs.
-@Suite("Properties: scenarios")
+@Suite("Properties: scenarios", .ownThread)
 struct PropertyScenarioTests {
   /// Equal to any other of the same number.
   final class Ticket: Observable, Equatable {

@@ -5,7 +5,7 @@ import Testing
 
 /// Paths through what is no object: members of structs and tuples, elements of dictionaries, values
 /// behind protocols.
-@Suite("Key paths through values")
+@Suite("Key paths through values", .ownThread)
 struct ValuePathTests {
   struct Point: Equatable {
     var x = 0

@@ -7,7 +7,7 @@ import Testing
 /// What the system that this replaces could do, and what it did wrong.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds F: key-value observing")
+@Suite("Seeds F: key-value observing", .ownThread)
 struct SeedFTests {
   let log = Log()
   let radio = Radio()

@@ -7,7 +7,7 @@ import Testing
 /// The forms of `observe`, beside Foundation's own, on the center that replaces Foundation's.
 ///
 /// What holds for each form alone, the module SwitchedTests shows.
-@Suite("Both kinds of observers of the replacement")
+@Suite("Both kinds of observers of the replacement", .ownThread)
 struct BothKindsTests {
   private final class Screen: Sendable {
     let heard: Recorder<String>

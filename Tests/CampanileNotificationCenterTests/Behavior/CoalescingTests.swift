@@ -21,7 +21,7 @@ private final class Ending: Sendable {
   deinit { onEnd(self) }
 }
 
-@Suite("A notification queue that takes back what waits")
+@Suite("A notification queue that takes back what waits", .ownThread)
 struct CoalescingTests {
   /// What a queue of ours posts in the turns after `run`.
   private func posted(_ run: @escaping @Sendable (QueueFace) -> Void) -> [String] {

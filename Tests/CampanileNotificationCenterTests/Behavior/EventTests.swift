@@ -7,7 +7,7 @@ import Testing
 import Campanile
 import class CampanileNotificationCenter.NotificationCenter
 
-@Suite("What happens at a notification center")
+@Suite("What happens at a notification center", .ownThread)
 struct EventTests {
   @Test("K15 posts and calls are reported, also those that nobody hears, with the name")
   func replacement() throws {

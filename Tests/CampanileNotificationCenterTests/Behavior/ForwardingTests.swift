@@ -4,7 +4,7 @@ import CampanileNotificationCenter
 import Foundation
 import Testing
 
-@Suite("Forwarding between Foundation's center and ours")
+@Suite("Forwarding between Foundation's center and ours", .ownThread)
 struct ForwardingTests {
   private let ours = CampanileNotificationCenter.NotificationCenter()
   private let theirs = Foundation.NotificationCenter()

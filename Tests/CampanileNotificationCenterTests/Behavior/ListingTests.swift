@@ -4,7 +4,7 @@ import CampanileNotificationCenter
 import Foundation
 import Testing
 
-@Suite("What the replacement lists")
+@Suite("What the replacement lists", .ownThread)
 struct ListingTests {
   private final class Screen: Sendable {
     func hear(_ notification: Notification) {}

@@ -4,7 +4,7 @@ import CampanileNotificationCenter
 import Foundation
 import Testing
 
-@Suite("What the removal of an observer waits for")
+@Suite("What the removal of an observer waits for", .ownThread)
 struct RemovalWaitTests {
   private let center = CampanileNotificationCenter.NotificationCenter()
   private let log = Recorder<String>()

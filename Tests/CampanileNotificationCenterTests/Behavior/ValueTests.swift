@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampanileNotificationCenter
 
-@Suite("Observers of values")
+@Suite("Observers of values", .ownThread)
 struct ValueTests {
   /// Counts what is asked of the values that share it.
   private final class Meter: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Foundation's notification queue and ours do the same, but for what is listed.
-@Suite("Differences from Foundation's notification queue")
+@Suite("Differences from Foundation's notification queue", .ownThread)
 struct NotificationQueueDifferentialTests {
   static let differences = [
     ExpectedDifference("asap keeps the order", "A10"),

@@ -42,7 +42,7 @@ enum ReferringList {
   }
 }
 
-@Suite("The values of a binary property list")
+@Suite("The values of a binary property list", .ownThread)
 struct BinaryPropertyListTests {
   @Test("A value counts as often as it is referred to")
   func counted() throws {

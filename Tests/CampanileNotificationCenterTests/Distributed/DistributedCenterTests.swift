@@ -7,7 +7,7 @@ import Testing
 
 import class CampanileNotificationCenter.NotificationCenter
 
-@Suite("Distributed notifications", .timeLimit(.long))
+@Suite("Distributed notifications", .ownThread, .timeLimit(.long))
 struct DistributedCenterTests {
   private let bus = Bus()
   private let heard = Recorder<String>(timeout: patience)

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Removing observers of distributed notifications", .timeLimit(.long))
+@Suite("Removing observers of distributed notifications", .ownThread, .timeLimit(.long))
 struct DistributedRemovalTests {
   private let center = DistributedCenter(
     Relay(.loopback("\(UInt64.random(in: 0 ... .max))"), name: "center"))

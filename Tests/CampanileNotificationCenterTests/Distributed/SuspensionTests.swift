@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Suspended distributed notifications", .timeLimit(.long))
+@Suite("Suspended distributed notifications", .ownThread, .timeLimit(.long))
 struct SuspensionTests {
   private let center = DistributedCenter(
     Relay(.loopback("\(UInt64.random(in: 0 ... .max))"), name: "center"))

@@ -6,7 +6,7 @@ import Testing
 @testable import CampanileNotificationCenter
 
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds A: Foundation's notification queue and ours, and removal")
+@Suite("Seeds A: Foundation's notification queue and ours, and removal", .ownThread)
 struct SeedAQueueTests {
   typealias Theirs = Foundation.NotificationCenter
   typealias Ours = CampanileNotificationCenter.NotificationCenter

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the suite `TestNotificationQueue` of swift-corelibs-foundation shows, as facts of both queues.
-@Suite("Upstream's facts of a notification queue")
+@Suite("Upstream's facts of a notification queue", .ownThread)
 struct UpstreamQueueTests {
   private func posted(
     _ side: Side, _ run: @escaping @Sendable (QueueFace) -> Void

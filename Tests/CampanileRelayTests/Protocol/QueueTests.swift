@@ -3,7 +3,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("The queue of the relay's logs")
+@Suite("The queue of the relay's logs", .ownThread)
 struct QueueTests {
   /// Elements that are counted: nothing that was taken out is kept.
   private final class Element {
