@@ -34,9 +34,10 @@ struct RequestTests {
   private func ask(
     by one: Member, while two: Member, takesBack token: ObservationToken
   ) async throws -> Task<[String], any Error> {
-    // The request waits behind other deliveries.
+    // The request waits behind other deliveries. A block of theirs that runs already would take it, so
+    // they are suspended in a block of their own.
+    two.relay.core.deliveries.sync { two.relay.core.deliveries.suspend() }
     let (inbox, before) = (two.relay.core.inbox, two.relay.core.inbox.count)
-    two.relay.core.deliveries.suspend()
     let asking = Task {
       try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
     }
