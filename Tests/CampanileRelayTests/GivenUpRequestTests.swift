@@ -65,7 +65,8 @@ struct GivenUpRequestTests {
       let before = liveBytes
       await rounds(120)
       #expect(before > 0)
-      #expect(liveBytes - before < 1_000 * 1_024, "\(liveBytes - before)")
+      // 60,000 requests that were kept would have 6 MB. The last ones may still be on their way.
+      #expect(liveBytes - before < 3 << 20, "\(liveBytes - before)")
       relay.cancel()
     }
   }

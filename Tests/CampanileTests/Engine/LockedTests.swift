@@ -8,7 +8,7 @@ struct LockedTests {
   @Test(
     "Threads that step back from each other all have their turn, one at a time", arguments: widths)
   func steppingBack(width: Int) {
-    let count = Effort.times(20_000, long: 200_000)
+    let count = Effort.times(5_000, long: 200_000)
     let state = Locked((turns: 0, others: 0))
     onThreads(width) { thread in
       for _ in 0..<count {

@@ -128,7 +128,7 @@ struct PausedSequencesTests {
   func sequences(form: Form) {
     var dice = SeededGenerator(14)
     let choices = Step.allCases + [.pause, .resume, .run, .run]
-    for _ in 0..<Effort.times(3_000, long: 30_000) {
+    for _ in 0..<Effort.times(500, long: 30_000) {
       let steps = (0..<(4 + dice.below(24))).map { _ in choices.randomElement(using: &dice)! }
       guard let fault = Self.fault(form, steps) else { continue }
       Issue.record("\(fault)")
