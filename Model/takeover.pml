@@ -19,7 +19,7 @@
  *
  * step REUSED_GENERATION        CampanileRelay/System/BusFolder.swift:claim                    a generation is used once
  * step NO_FOLDER_CHECK          CampanileRelay/Host/HubServer.swift:handle                     a hub looks whether there is a newer one
- * step FOLDER_CHECK_ON_MESSAGE  CampanileRelay/Host/HubServer.swift:tick                       also when nobody posts
+ * step FOLDER_CHECK_ON_MESSAGE  CampanileRelay/Host/HubServer.swift:look                       also when nobody posts
  * step NO_GATHERING             CampanileRelay/Protocol/HubState+Joining.swift:endGathering    a hub waits for those who live
  * step NO_COLLECTING            CampanileRelay/Protocol/MemberState+Frames.swift:collect       a member says what it has
  * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect       also of others
@@ -842,7 +842,7 @@ end:
   :: read(A)
   :: read(B)
   :: read(C)
-  /* HubServer.handle, tick: a look at the folder, before a batch with messages and at each tick. */
+  /* HubServer.handle, look: a look at the folder, before a batch with messages and when it changes. */
   :: d_step { isUp(g) && !isNewer(g) && !hub[g].checked && (hasMessage(g, A) || hasMessage(g, B)) ->
       hub[g].checked = true
     }

@@ -6,7 +6,7 @@ import PackageDescription
 let recipes = [
   "Appearing", "Asking", "Claiming", "CommandLine", "Daemon", "FindingOut", "LastOfEach",
   "Progress", "SettlingMain", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne",
-  "WorkQueue",
+  "WorkQueue", "Workers",
 ]
 
 let package = Package(
@@ -16,7 +16,7 @@ let package = Package(
   targets: recipes.map { name in
     .executableTarget(
       name: name,
-      dependencies: ["Campanile", "CampanileInspector"].map {
+      dependencies: ["Campanile", "CampanileInspector", "CampanileRelay"].map {
         .product(name: $0, package: "campanile")
       },
       swiftSettings: [.treatAllWarnings(as: .error)]

@@ -4,7 +4,7 @@ import CampanileRelay
 struct Arguments {
   /// The command to run.
   enum Command: Equatable {
-    case listen(pattern: String, json: Bool, count: Int?)
+    case listen(pattern: String, group: String?, json: Bool, count: Int?)
     case post(subject: String, json: String)
     case request(subject: String, json: String, within: Duration)
     case peers
@@ -52,8 +52,8 @@ struct Arguments {
     switch name {
     case "listen":
       command = .listen(
-        pattern: try Self.pattern(operands[0]), json: words.has(.json),
-        count: try words.number(.count))
+        pattern: try Self.pattern(operands[0]), group: try Self.group(try words.text(.group)),
+        json: words.has(.json), count: try words.number(.count))
     case "post":
       command = .post(subject: try Self.subject(operands[0]), json: try Self.json(operands[1]))
     case "request":
@@ -83,6 +83,11 @@ struct Arguments {
     throw Mistake(
       description: "'\(text)' is no pattern: it takes tokens with dots between them, * for any "
         + "token, and > at the end for one or more.")
+  }
+
+  private static func group(_ name: String?) throws(Mistake) -> String? {
+    guard let name, name.utf8.count > 256 else { return name }
+    throw Mistake(description: "--group takes 256 bytes at the most, not \(name.utf8.count).")
   }
 
   private static func subject(_ text: String) throws(Mistake) -> String {

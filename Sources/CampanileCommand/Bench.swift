@@ -26,11 +26,16 @@ struct Bench {
   /// Measures on the given bus, or on a private one if none is given.
   func run(_ arguments: Arguments) async throws -> Ending {
     var bus = arguments.bus
-    let own = bus.isGiven ? nil : "/tmp/campanile-bench-\(getpid())"
+    let own = bus.isGiven ? nil : Self.temporaryFolder + "/campanile-bench-\(getpid())"
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
     if bus.nats == nil { (bus.name, bus.folder) = (bus.name ?? "bench", bus.folder ?? own) }
     let session = Session(bus, name: "campanile bench")
     return await session.run { try await measure($0) }
+  }
+
+  private static var temporaryFolder: String {
+    let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+    return folder.isEmpty ? "/tmp" : folder
   }
 
   private func measure(_ session: Session) async throws -> Ending {

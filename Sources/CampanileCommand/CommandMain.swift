@@ -29,8 +29,10 @@ import Foundation
     // No version has been released yet.
     case .version: try Output.write("campanile unreleased")
     case .completion(let shell): try Output.write(Completion.script(for: shell))
-    case .listen(let pattern, let json, let count):
-      return await session("listen").run { try await $0.listen(pattern, json: json, count: count) }
+    case .listen(let pattern, let group, let json, let count):
+      return await session("listen").run {
+        try await $0.listen(pattern, oneOf: group, json: json, count: count)
+      }
     case .post(let subject, let json):
       return await session("post").run { try await $0.post(json, to: subject) }
     case .request(let subject, let json, let limit):

@@ -5,10 +5,12 @@ extension Session {
   // MARK: listen
 
   /// Writes the received messages, up to `count` of them.
-  func listen(_ pattern: String, json: Bool, count: Int?) async throws -> Ending {
+  func listen(
+    _ pattern: String, oneOf group: String?, json: Bool, count: Int?
+  ) async throws -> Ending {
     let rest = Locked(count ?? .max)
     // Runs in place: while the output is blocked, nothing more is read from the bus.
-    let token = relay.raw(pattern).observe { payload in
+    let token = relay.raw(pattern, oneOf: group).observe { payload in
       let left = rest.withLock { rest in
         rest -= 1
         return rest
@@ -16,13 +18,17 @@ extension Session {
       if left < 0 { return }
       do throws(Ending) {
         try Output.write(json ? payload.jsonLine : payload.line)
-        if left == 0 { self.end(.done) }
+        if left == 0 {
+          self.letGo()
+          self.end(.done)
+        }
       } catch {
         rest.withLock { $0 = 0 }
         self.end(error)
       }
     }
     keep(token)
+    if rest.withLock({ $0 <= 0 }) { letGo() }
     try await relay.flush()
     Output.note("Listening to \(pattern) on the \(bus.description).")
     return await waitForEnd()

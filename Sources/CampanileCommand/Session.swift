@@ -164,6 +164,15 @@ final class Session: Sendable {
   /// Keeps an observation until the session has left the bus.
   func keep(_ token: ObservationToken) { tokens.withLock { $0.append(token) } }
 
+  /// Ends the observations that it keeps.
+  func letGo() {
+    let kept = tokens.withLock { tokens in
+      defer { tokens = [] }
+      return tokens
+    }
+    for token in kept { token.cancel() }
+  }
+
   /// Ends the command, unless it has ended.
   func end(_ ending: Ending) { endingSource.yield(ending) }
 

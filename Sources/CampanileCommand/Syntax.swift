@@ -8,7 +8,7 @@ struct Syntax {
 
   static let all = [
     Syntax(
-      name: "listen", operands: ["PATTERN"], options: [.json, .count] + Option.ofBus,
+      name: "listen", operands: ["PATTERN"], options: [.group, .json, .count] + Option.ofBus,
       summary: "writes each message whose subject matches, such as 'player.>'"),
     Syntax(
       name: "post", operands: ["SUBJECT", "JSON"], options: Option.ofBus,
@@ -78,7 +78,8 @@ struct Syntax {
 }
 
 enum Option: String, CaseIterable, CustomStringConvertible {
-  case bus, folder, nats, user, password, nkey, creds, ca, json, count, within, bytes, version, help
+  case bus, folder, nats, user, password, nkey, creds, ca
+  case group, json, count, within, bytes, version, help
   /// Makes a process the receiver of a measurement.
   ///
   /// For internal use.
@@ -97,7 +98,7 @@ enum Option: String, CaseIterable, CustomStringConvertible {
   /// The placeholder of the option's value, if it has one.
   var value: String? {
     switch self {
-    case .bus, .user: "NAME"
+    case .bus, .user, .group: "NAME"
     case .folder, .password, .nkey, .creds, .ca: "PATH"
     case .nats: "URL"
     case .count, .bytes: "N"
@@ -116,6 +117,7 @@ enum Option: String, CaseIterable, CustomStringConvertible {
     case .nkey: "a file with the seed of an NKey for the NATS servers"
     case .creds: "the credentials file for the NATS servers"
     case .ca: "a file with the certificates to trust instead of the system's"
+    case .group: "listen: shares the messages with those who name the same group"
     case .json: "listen: an object a line, with subject, from, version and message"
     case .count: "listen: ends after N messages; bench: posts N messages"
     case .within: "request: waits so long for an answer; 5 unless said"

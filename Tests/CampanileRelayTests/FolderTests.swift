@@ -19,7 +19,7 @@ private final class ClosingHub: Sendable {
 
   init(in folder: BusFolder) throws {
     let claim = try folder.claim(1)
-    socket = try UnixSocket.listening(at: folder.socketPath(1))
+    socket = try folder.listen(1)
     state = Locked(
       State(
         accepts: socket.makeSource(of: .readable, on: DispatchQueue(label: "closing hub")),
@@ -102,18 +102,61 @@ struct FolderTests {
   }
 
   @Test(
-    "The runtime folder of another user is not used",
+    "The runtime folder of another user is not used, and the state of a relay says so",
     .enabled("Only root can give it away") {
       geteuid() == 0
     })
   func foreignRuntimeFolder() async throws {
     try await withFolder { folder in
       try make(folder)
-      #expect(
-        BusFolder.standard(runtime: folder.path, temporary: "/t/") == folder.path + "/campanile")
+      func standard() -> (folder: String, refusal: String?) {
+        BusFolder.standard(runtime: folder.path, temporary: "/t/")
+      }
+      #expect(standard().folder == folder.path + "/campanile")
+      #expect(standard().refusal == nil)
       try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: folder.path)
-      #expect(BusFolder.standard(runtime: folder.path, temporary: "/t/") == "/t/campanile-0")
-      #expect(BusFolder.standard(runtime: folder.path, temporary: nil) == "/tmp/campanile-0")
+      #expect(standard().folder == "/t/campanile-0")
+      let member = try MemberProcess(
+        [
+          "/usr/bin/env", "XDG_RUNTIME_DIR=" + folder.path, MemberProcess.program.path, "", "b",
+          "m",
+        ],
+        "m")
+      let said = try member.ask("trouble")
+      #expect(
+        said
+          == "trouble XDG_RUNTIME_DIR is \(folder.path), a folder of the user 65534, and this process "
+          + "runs as the user 0: unset the variable, as sudo does without -E, or name a folder for the "
+          + "bus.")
+      #expect(standard().refusal == String(said.dropFirst(8)))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+  }
+
+  @Test(
+    "A file system without inodes is named, and not its room",
+    .enabled("Only root mounts") {
+      geteuid() == 0
+    })
+  func inodes() async throws {
+    try await withFolder { folder in
+      try make(folder)
+      func run(_ command: String...) throws -> Int32 {
+        let process = try Process.run(URL(filePath: "/usr/bin/env"), arguments: command)
+        process.waitUntilExit()
+        return process.terminationStatus
+      }
+      // Where a container may mount nothing, there is nothing to be seen.
+      guard
+        try run("mount", "-t", "tmpfs", "-o", "nr_inodes=2,mode=700", "tmpfs", folder.path) == 0
+      else { return }
+      defer { _ = try? run("umount", folder.path) }
+      let reason = try await trouble(folder.path)
+      #expect(reason.hasPrefix("The file \(folder.path)/test/bus.id."), "\(reason)")
+      #expect(
+        reason.hasSuffix(
+          " cannot be made: the file system may have room, but has no inode left for another file.")
+      )
     }
   }
 

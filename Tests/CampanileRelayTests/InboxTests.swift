@@ -1,6 +1,7 @@
 import Campanile
 import CampanileTesting
 import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 
@@ -85,15 +86,25 @@ struct InboxTests {
   }
 
   @Test("A relay ends its deliveries although each brings another one", .timeLimit(.long))
-  func takesTurns() async {
+  func takesTurns() async throws {
     let relay = Relay(.loopback("turns"))
-    let isOver = Locked(false)
+    let count = Atomic(0)
+    let isOver = Atomic(false)
+    let counts = Recorder<Int>(timeout: lostAfter)
     @Sendable func deliverAgain() {
-      relay.core.receive([.delivered { if !isOver.withLock({ $0 }) { deliverAgain() } }])
+      let deliver: @Sendable () -> Void = {
+        count.add(1, ordering: .relaxed)
+        if !isOver.load(ordering: .relaxed) { deliverAgain() }
+      }
+      relay.core.receive([.delivered(deliver)])
     }
     deliverAgain()
-    await relay.core.finishDeliveries()
-    isOver.withLock { $0 = true }
+    Task {
+      await relay.core.finishDeliveries()
+      counts.record(count.load(ordering: .relaxed))
+    }
+    defer { isOver.store(true, ordering: .relaxed) }
+    #expect(try await counts.next() > 0)
   }
 
   @Test("Who waits for what has come waits for the end of the last batch", .timeLimit(.long))

@@ -43,6 +43,36 @@ struct KillTests {
     }
   }
 
+  @Test("One of a group is killed with messages in hand, and its hub: others take each of them")
+  func groups() async throws {
+    try await withFolder { folder in
+      let hub = try MemberProcess(folder, "hub")
+      try hub.ask("flush")
+      let poster = try MemberProcess(folder, "m0")
+      try poster.ask("carry out")
+      let workers = try (1...3).map { number in
+        let worker = try MemberProcess(folder, "w\(number)")
+        try worker.ask("share workers")
+        try worker.ask("flush")
+        return worker
+      }
+      // Each has some in hand, and begins with none of them.
+      for worker in workers { try worker.ask("hold -1") }
+      try poster.ask("post 100")
+      for worker in workers { try worker.ask("held") }
+      hub.kill()
+      workers[0].kill()
+      for worker in workers.dropFirst() {
+        try worker.ask("hold 0")
+        try worker.ask("letgo")
+      }
+      try poster.ask("post 100")
+      let living = Array(workers.dropFirst())
+      #expect(try living.numbers(of: "m0", upTo: 200) == Array(1...200))
+      #expect(try poster.events() == [])
+    }
+  }
+
   @Test("R4 The hub is stopped: the others go on, and it misses nothing", arguments: [2, 5])
   func hubStopped(count: Int) async throws {
     try await withFolder { folder in

@@ -49,7 +49,7 @@ private final class RawHub: Sendable {
 
   init(in folder: BusFolder, generation: UInt64 = 1) throws {
     claim = try folder.claim(generation)
-    socket = try UnixSocket.listening(at: folder.socketPath(generation))
+    socket = try folder.listen(generation)
   }
 
   /// A connection to a member.

@@ -174,6 +174,18 @@ extension [MemberProcess] {
     }
   }
 
+  /// The numbers of a sender that they have heard, each of them once, when all have been heard.
+  func numbers(of sender: String, upTo last: Int) throws -> [Int] {
+    let end = ContinuousClock.now + lostAfter
+    while true {
+      let numbers = try Set(
+        flatMap { member in
+          try member.ask("numbers \(sender)").split { !$0.isNumber }.compactMap { Int($0) }
+        })
+      if numbers.count >= last || ContinuousClock.now > end { return numbers.sorted() }
+    }
+  }
+
   /// Stops all posting, and waits until what was posted has come.
   func rest() throws -> [String: Int] {
     var posted: [String: Int] = [:]

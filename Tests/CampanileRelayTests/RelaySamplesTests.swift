@@ -68,6 +68,12 @@ private enum Song {
 
 @Suite("Samples of relayed messages", .ownThread)
 struct RelaySamplesTests {
+  @Test("A slash is sent as it is")
+  func slash() throws {
+    let bytes = try Ring(tower: "http://a/b").relayPayload()
+    #expect(String(decoding: bytes, as: UTF8.self).contains("\"http://a/b\""))
+  }
+
   /// Checks a message, and returns what is wrong.
   private func failure(_ message: some RelayedMessage, _ folder: URL) throws -> String? {
     do {

@@ -9,13 +9,15 @@ import Testing
 struct RoutesTests {
   @Test("R1 Who is not the first to want a pattern finds it asked for", arguments: [2, 8])
   func wanted(width: Int) {
-    for answers in [false, true] {
+    for what in [Routes.Wanted.What.messages, .requests] {
+      let wanted = Routes.Wanted(what, "a")
+      let other = Routes.Wanted(what == .messages ? .requests : .messages, "a")
       for _ in 0..<200 {
         let routes = Routes()
         let isQueued = Atomic<Bool>(false)
         let counts = Atomic<Int>(0)
         onThreads(width) { _ in
-          let isFirst = routes.want("a", answers: answers) {
+          let isFirst = routes.want(wanted) {
             sched_yield()
             isQueued.store(true, ordering: .releasing)
             return true
@@ -26,10 +28,10 @@ struct RoutesTests {
         }
         let count = counts.load(ordering: .relaxed)
         #expect(count == 1)
-        #expect(!routes.want("a", answers: !answers) { false })
-        for _ in 1..<width { #expect(!routes.unwant("a", answers: answers) { true }) }
-        #expect(routes.unwant("a", answers: answers) { true })
-        #expect(!routes.unwant("a", answers: answers) { true })
+        #expect(!routes.want(other) { false })
+        for _ in 1..<width { #expect(!routes.unwant(wanted) { true }) }
+        #expect(routes.unwant(wanted) { true })
+        #expect(!routes.unwant(wanted) { true })
       }
     }
   }
@@ -52,8 +54,8 @@ struct RoutesTests {
   @Test("What was found for the message before is found anew after each change")
   func changes() throws {
     let routes = Routes()
-    let first = Routes.Route(try SubjectPattern(validating: "a.>")) { _ in }
-    let second = Routes.Route(try SubjectPattern(validating: "a.b")) { _ in }
+    let first = Routes.Route(try SubjectPattern(validating: "a.>")) { _ in true }
+    let second = Routes.Route(try SubjectPattern(validating: "a.b")) { _ in true }
     routes.add(first)
     var heading = routes.find("a.b", of: 1)
     #expect(heading.routes.map { $0 === first } == [true])
@@ -64,7 +66,13 @@ struct RoutesTests {
     #expect(routes.find("a.b", of: 2, after: heading).sender.id == 2)
     routes.add(second)
     heading = routes.find("a.b", of: 1, after: heading)
-    #expect(heading.routes.count == 2)
+    // In the order in which they were added, whether they have wildcards or not.
+    #expect(heading.routes.map { $0 === first } == [true, false])
+    let shared = Routes.Route(try SubjectPattern(validating: "a.b"), in: "g") { _ in true }
+    routes.add(shared)
+    #expect(routes.find("a.b", of: 1).routes.count == 2)
+    #expect(routes.find("a.b", of: 1, in: "g").routes.map { $0 === shared } == [true])
+    #expect(routes.find("a.c", of: 1, in: "g").routes.isEmpty)
     routes.remove(first)
     heading = routes.find("a.b", of: 1, after: heading)
     #expect(heading.routes.map { $0 === second } == [true])

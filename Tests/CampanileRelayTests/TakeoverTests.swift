@@ -72,10 +72,10 @@ struct TakeoverTests {
       one.say(.hello(.init(1)))
       let two = try await RawMember(folder, generation: 1)
       two.say(.hello(.init(2)))
-      _ = try await one.frames { $0.peerCount == 2 }
+      _ = try await one.frames { $0.isJoined }
       let claim = try #require(try folder.claim(2))
       two.close()
-      while let frame = try await one.hear() { #expect(frame.peerCount == nil) }
+      while let frame = try await one.hear() { #expect(!frame.isLeft) }
       withExtendedLifetime((hub, claim)) {}
     }
   }
@@ -91,7 +91,7 @@ struct TakeoverTests {
         for _ in 1...3 { hub.server.beat() }
         // The first beat finds that the hub works. The hub's own pings have a position.
         let beats = try await own.frames { _ in false }.filter { $0 == .ping(.none) }
-        #expect(beats.count == 1)
+        #expect(!beats.isEmpty)
         withExtendedLifetime(claim) {}
       }
     }
@@ -117,12 +117,12 @@ struct TakeoverTests {
         hasFifth.withLock { $0 = first.last?.isMessage(5) == true }
         return try await reader.frames { $0.isMessage(8) }
       }
-      await hub.whileBusy {
+      try await hub.whileBusy {
         begin.finish()
-        let end = ContinuousClock.now + .seconds(60)
-        while !hasFifth.withLock({ $0 }), ContinuousClock.now < end {
+        let attempts = Attempts()
+        while !hasFifth.withLock({ $0 }) {
           hub.server.beat()
-          await Task.yield()
+          try await attempts.next("fifth message")
         }
         #expect(hasFifth.withLock { $0 })
       }
@@ -137,9 +137,9 @@ struct TakeoverTests {
       let hub = try PlainHub(in: folder, busID: 7)
       let own = try await RawMember.joined(folder, generation: 1)
       hub.server.queue.sync { hub.server.close() }
+      _ = try await own.frames { _ in false }
       for _ in 1...2 { hub.server.beat() }
-      let rest = try await own.frames { _ in false }
-      #expect(!rest.contains(.ping(.none)))
+      #expect(try await own.hear() == nil)
       withExtendedLifetime(hub) {}
     }
   }
@@ -148,7 +148,7 @@ struct TakeoverTests {
   func waitsLonger() async throws {
     try await withBus { folder in
       let (claim, lock) = (try folder.claim(1), try folder.announce(9))
-      let listener = try UnixSocket.listening(at: folder.socketPath(1))
+      let listener = try folder.listen(1)
       let relay = relay(folder)
       let attempts = Attempts()
       // The first hub ends when the relay has come, and never was open.
@@ -172,9 +172,9 @@ struct TakeoverTests {
       // That of a dead process is not locked.
       try Data().write(to: URL(filePath: folder.path + "/member.2.lock"))
       two.say(.hello(.init(2)))
-      _ = try await one.frames { $0.peerCount == 2 }
+      _ = try await one.frames { $0.isJoined }
       two.close()
-      _ = try await one.frames { $0.peerCount == 1 }
+      _ = try await one.frames { $0.isLeft }
       let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       #expect(names.filter { $0.hasPrefix("member.") } == ["member.1.lock"])
       withExtendedLifetime(hub) {}
@@ -188,7 +188,7 @@ struct TakeoverTests {
       #expect(try folder.identify() != 7)
       let own = try await RawMember.joined(folder, generation: 1)
       let new = relay(folder)
-      _ = try await own.frames { $0.peerCount == 2 }
+      _ = try await own.frames { $0.isJoined }
       old?.server.close()
       old = nil
       let watcher = try await RawMember(folder, generation: 2)
@@ -206,7 +206,7 @@ struct TakeoverTests {
       let hub = try PlainHub(7, in: folder, busID: 7)
       let own = try await RawMember.joined(folder, generation: 7)
       let member = relay(folder)
-      _ = try await own.frames { $0.peerCount == 2 }
+      _ = try await own.frames { $0.isJoined }
       try await member.flush()
       try? FileManager.default.removeItem(atPath: folder.path)
       var claim: FileLock?
@@ -217,7 +217,9 @@ struct TakeoverTests {
       hub.server.close()
       withExtendedLifetime(hub) {}
       try await member.flush()
-      #expect(try folder.highestGeneration() == 8)
+      try folder.prepare()
+      // Another one, if the first took over while the rest of the files was being deleted.
+      #expect(try folder.highestGeneration() >= 8)
       // The file of the member, which had been lost, is there again.
       #expect(try folder.livingMembers().count == 1)
       withExtendedLifetime((member, claim)) {}

@@ -2,6 +2,7 @@ import CampanileRelay
 import Foundation
 import Synchronization
 import TestSupport
+import Testing
 
 /// The command `campanile`, or another program, while it runs.
 ///
@@ -11,6 +12,7 @@ final class CommandProcess: Sendable {
   private let end: ProgramEnd
   private let output: Lines
   private let errors: Lines
+  private let name: String
 
   /// - Parameters:
   ///   - program: A program of this package.
@@ -22,6 +24,7 @@ final class CommandProcess: Sendable {
     environment: [String: String] = [:], blocks: Bool = true
   ) throws {
     end = ProgramEnd(of: process)
+    name = ([program] + arguments).joined(separator: " ")
     let url = URL(filePath: CommandLine.arguments[0])
       .deletingLastPathComponent().appending(path: program)
     process.executableURL = shell == nil ? url : URL(filePath: "/bin/sh")
@@ -53,10 +56,20 @@ final class CommandProcess: Sendable {
   var processID: Int32 { process.processIdentifier }
 
   /// The next line of the output; `nil` at its end.
-  func line() async -> String? { await onThread { self.output.next() } }
+  func line() async -> String? { await next(of: output) }
 
   /// The next line of what is noted; `nil` at its end.
-  func note() async -> String? { await onThread { self.errors.next() } }
+  func note() async -> String? { await next(of: errors) }
+
+  private func next(of lines: Lines) async -> String? {
+    do {
+      return try await onThread { Result { try lines.next(within: patience) } }.get()
+    } catch {
+      // The program is ended later, and the test says now what it has waited for.
+      Issue.record("'\(name)' has written no line for \(patience)")
+      return nil
+    }
+  }
 
   /// Waits until it listens.
   func waitUntilListening() async {
@@ -66,7 +79,7 @@ final class CommandProcess: Sendable {
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Waits until there is some output, and reads none of it.
-  func waitUntilWriting() async { await onThread { self.output.waitForSome() } }
+  func waitUntilWriting() async { await onThread { _ = self.output.hasSome(within: patience) } }
 
   /// Reads no more of the output.
   func closeOutput() throws { try output.pipe.fileHandleForReading.close() }
@@ -108,13 +121,15 @@ private final class Lines: Sendable {
     }
   }
 
-  func next() -> String? {
-    bytes.withLock { bytes in
+  /// - Throws: Nothing has come in time.
+  func next(within limit: Duration? = nil) throws -> String? {
+    try bytes.withLock { bytes in
       while true {
         if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
           defer { bytes = Data(bytes[(end + 1)...]) }
           return String(decoding: bytes[..<end], as: UTF8.self)
         }
+        if let limit, !hasSome(within: limit) { throw CancellationError() }
         let new = pipe.fileHandleForReading.availableData
         if new.isEmpty { return nil }
         bytes += new
@@ -122,15 +137,16 @@ private final class Lines: Sendable {
     }
   }
 
-  func waitForSome() {
+  @discardableResult
+  func hasSome(within limit: Duration) -> Bool {
     var waiting = pollfd(
       fd: pipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
-    _ = unsafe poll(&waiting, 1, -1)
+    return unsafe poll(&waiting, 1, Int32(limit / .milliseconds(1))) > 0
   }
 
   func rest() -> [String] {
     var rest: [String] = []
-    while let line = next() { rest.append(line) }
+    while let line = try? next() { rest.append(line) }
     return rest
   }
 }

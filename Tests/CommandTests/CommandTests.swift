@@ -152,6 +152,16 @@ struct CommandTests {
     #expect(lines.count == 3 && lines[1].hasSuffix(" a second, 500 posted, 500 heard"))
   }
 
+  @Test("bench makes the folder of its own bus where TMPDIR says")
+  func benchInFolder() async throws {
+    let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))/none"
+    let result = try await CommandProcess(
+      ["bench", "--count", "10"], environment: ["TMPDIR": folder]
+    ).result()
+    #expect(result.status == 3)
+    #expect(result.notes.first?.contains("The folder \(folder)/campanile-bench-") == true)
+  }
+
   @Test("bench measures on the bus that is named, in the user's folder")
   func benchOfName() async throws {
     try FileManager.default.createDirectory(
@@ -204,6 +214,7 @@ struct CommandLineTests {
       ("listen a --bus=", "--bus needs a value that is not empty."),
       ("listen a --count=", "--count needs a whole number from 1 on, not ''."),
       ("post a 1 --json", "post takes no --json; see campanile help."),
+      ("post a 1 --group g", "post takes no --group; see campanile help."),
       ("request a 1 --within x", "--within needs a positive number of seconds, not 'x'."),
       (
         "listen a --cuont 1",
@@ -255,7 +266,7 @@ struct CommandLineTests {
 
   @Test("bash takes what completion writes, and completes with it")
   func bash() async throws {
-    #expect(try await run("bash", ["-n"], script(for: "bash")).isEmpty)
+    #expect(try await run("bash -n", script(for: "bash")).isEmpty)
     let ask = """
       \n
       complete_words() {
@@ -268,7 +279,7 @@ struct CommandLineTests {
       complete_words campanile post --
       complete_words campanile completion f
       """
-    let answers = try await run("bash", [], script(for: "bash") + ask).split(separator: "\n")
+    let answers = try await run("bash", script(for: "bash") + ask)
     #expect(
       answers == [
         "post peers", "--json",
@@ -278,12 +289,12 @@ struct CommandLineTests {
 
   @Test("zsh takes what completion writes", .enabled(if: has("zsh")))
   func zsh() async throws {
-    #expect(try await run("zsh", ["-n"], script(for: "zsh")).isEmpty)
+    #expect(try await run("zsh -n", script(for: "zsh")).isEmpty)
   }
 
   @Test("fish takes what completion writes", .enabled(if: has("fish")))
   func fish() async throws {
-    #expect(try await run("fish", ["-n"], script(for: "fish")).isEmpty)
+    #expect(try await run("fish -n", script(for: "fish")).isEmpty)
   }
 
   private static func has(_ shell: String) -> Bool {
@@ -298,25 +309,14 @@ struct CommandLineTests {
     return result.output.joined(separator: "\n")
   }
 
-  /// Gives a shell a script, and returns what it writes.
-  private func run(_ shell: String, _ options: [String], _ script: String) async throws -> String {
+  /// Gives a shell a script, and returns the lines that it writes.
+  private func run(_ shell: String, _ script: String) async throws -> [String] {
     let file = "/tmp/k\(UInt32.random(in: 0 ... .max)).script"
     try Data(script.utf8).write(to: URL(filePath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
-    let process = Process()
-    let end = ProgramEnd(of: process)
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [shell] + options + [file]
-    let pipe = try startingAlone {
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      process.standardError = pipe
-      try process.run()
-      return pipe
-    }
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    end.wait()
-    #expect(process.terminationStatus == 0)
-    return String(decoding: output, as: UTF8.self)
+    let process = try CommandProcess([file], shell: "exec \(shell) \"$1\" 2>&1")
+    let result = await process.result()
+    #expect(result.status == 0)
+    return result.output
   }
 }

@@ -101,6 +101,24 @@ struct ListenTests {
     withExtendedLifetime(relay) {}
   }
 
+  @Test("Of those who name the same group, one writes each message")
+  func group() async throws {
+    let listeners = try (1...2).map { _ in
+      try bus.start("listen", "job.>", "--group", "workers", "--count", "2")
+    }
+    for listener in listeners { await listener.waitUntilListening() }
+    let relay = Relay(bus.transport)
+    for number in 1...4 { relay.post(raw: Array("\(number)".utf8), to: "job.\(number)") }
+    var numbers: [String] = []
+    for listener in listeners {
+      let result = await listener.result()
+      #expect(result.status == 0 && result.output.count == 2)
+      numbers += result.output.compactMap { $0.last.map(String.init) }
+    }
+    #expect(numbers.sorted() == ["1", "2", "3", "4"])
+    withExtendedLifetime(relay) {}
+  }
+
   @Test("A signal ends it with 128 and its number", arguments: [SIGINT, SIGTERM, SIGHUP])
   func signals(number: Int32) async throws {
     let listener = try bus.start("listen", ">")

@@ -40,6 +40,7 @@ struct Heard: Sendable {
 /// What a process has heard.
 struct Counts: Sendable {
   var heard: [String: Heard] = [:]
+  var numbers: [String: [Int]] = [:]
   /// What the relay has reported, without the numbers, and the numbers.
   var events: [String: Int] = [:]
   var lost = 0
@@ -50,6 +51,7 @@ struct Counts: Sendable {
 
   mutating func hear(_ count: Count, isOwn: Bool) {
     heard[count.sender, default: Heard()].hear(count.number)
+    numbers[count.sender, default: []].append(count.number)
     if isOwn { return }
     let now = ContinuousClock.now
     longestSilence = max(longestSilence, now - last)

@@ -29,7 +29,8 @@ let buffering: RelayBuffering =
 
 let center = MessageCenter()
 var relay: Relay? = Relay(
-  .host(bus, in: folder, silence: silence), name: name, buffering: buffering)
+  .host(bus, in: folder.isEmpty ? nil : folder, silence: silence), name: name,
+  buffering: buffering)
 let state = relay!.state
 let counts = Locked(Counts())
 
@@ -40,7 +41,8 @@ let (isHeld, isLetGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0
 @Sendable func hear(_ count: Count) {
   let isOwn = count.sender == name
   counts.withLock { $0.hear(count, isOwn: isOwn) }
-  if !isOwn && count.number == heldNumber.withLock({ $0 }) {
+  // At -1, each number holds it.
+  if !isOwn && [-1, count.number].contains(heldNumber.withLock { $0 }) {
     isHeld.signal()
     isLetGo.wait()
   }
@@ -118,6 +120,16 @@ while let line = readLine() {
     relay?.carry(Count.self, in: center, direction)
     relay?.carry(Odd.self, in: center, direction)
     say("carried")
+  case "share":
+    relay?.carry(Count.self, in: center, .inward, .oneOf(words[1]))
+    relay?.carry(Odd.self, in: center, .inward, .oneOf(words[1]))
+    say("shared")
+  case "numbers": say("numbers \(counts.withLock { $0.numbers[words[1], default: []] })")
+  case "joined":
+    for await change in state.values(.initial) where change.new != .connecting {
+      say("joined \(change.new)")
+      break
+    }
   case "bridge":
     // From the center over Foundation's to another one, which is on a bus of its own.
     let (foundation, second) = (NotificationCenter(), MessageCenter())

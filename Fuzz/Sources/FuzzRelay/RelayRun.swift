@@ -79,7 +79,7 @@ struct RelayRun {
       peer: Peer(id: MemberID(rawValue: UInt64(number + 1)), name: "m", processID: 1),
       buffering: .newest(bytes: 1 << 16),
       position: choices.flip() ? Position(generation: 1, sequence: UInt64(choices.pick(9))) : .none,
-      subscriptions: ["a.>", "*"], answers: ["q"])
+      subscriptions: [.init(pattern: "a.>"), .init(pattern: "*", group: "g")], answers: ["q"])
   }
 
   /// A member takes whatever a hub says, and posts meanwhile.

@@ -128,9 +128,9 @@
 
     private mutating func performOne(_ operation: RelayOperation) {
       switch operation {
-      case .subscribe(let pattern): subscribe(pattern, answers: false)
+      case .subscribe(let pattern, _): subscribe(pattern, answers: false)
       case .answer(let pattern): subscribe(pattern, answers: true)
-      case .unsubscribe(let pattern): unsubscribe(pattern, answers: false)
+      case .unsubscribe(let pattern, _): unsubscribe(pattern, answers: false)
       case .stopAnswering(let pattern): unsubscribe(pattern, answers: true)
       case .posts(let posts): append(posts)
       case .request(let correlation, let subject, let version, let payload, let milliseconds):

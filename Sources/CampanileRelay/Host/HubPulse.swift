@@ -1,4 +1,5 @@
 import Campanile
+import Dispatch
 
 /// Tells the members that their hub is alive while its queue is busy.
 ///
@@ -7,12 +8,23 @@ import Campanile
 final class HubPulse: Sendable {
   private struct State {
     var channels: [ConnectionID: SocketChannel] = [:]
-    /// Whether the hub itself has told the members since the last beat, or has just begun.
-    var hasTicked = true
+    /// How many beats there were since the hub itself has told the members.
+    var beats = 0
     var hasEnded = false
   }
 
   private let state = Locked(State())
+  private let ticks = Ticks(on: DispatchQueue(label: "campanile.relay.pulse"))
+
+  /// - Parameter isOver: Whether there is another hub. The members are sent there at once.
+  func start(unless isOver: @escaping @Sendable () -> Bool) {
+    ticks.start { [weak self] in self?.beat(unless: isOver) }
+  }
+
+  /// Whether the hub is to tell the members anything.
+  func set(_ isNeeded: Bool) {
+    if ticks.set(isNeeded) { tick() }
+  }
 
   func add(_ channel: SocketChannel, _ id: ConnectionID) {
     state.withLock { if !$0.hasEnded { $0.channels[id] = channel } }
@@ -24,19 +36,21 @@ final class HubPulse: Sendable {
 
   /// Releases all channels, and takes no more.
   func end() {
+    ticks.end()
     state.withLock { ($0.channels, $0.hasEnded) = ([:], true) }
   }
 
   /// The hub tells the members itself.
-  func tick() { state.withLock { $0.hasTicked = true } }
+  func tick() { state.withLock { $0.beats = 0 } }
 
-  /// Call it each tenth of a second, from another queue than the hub's.
+  /// Tells the members that the hub is alive, if it has not done so for a tenth of a second.
   ///
   /// - Parameter isOver: Whether there is another hub. The members are sent there at once.
   func beat(unless isOver: () -> Bool) {
     let channels = state.withLock { state -> [SocketChannel] in
-      defer { state.hasTicked = false }
-      return state.hasTicked ? [] : Array(state.channels.values)
+      state.beats += 1
+      // The first one after a tick of the hub may come at once.
+      return state.beats < 2 ? [] : Array(state.channels.values)
     }
     if channels.isEmpty { return }
     if isOver() {

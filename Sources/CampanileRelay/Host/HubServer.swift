@@ -26,7 +26,6 @@ final class HubServer: Sendable {
     /// Whether that has been reported since somebody was accepted.
     var hasReportedFull = false
     var isClosed = false
-    let timer: any DispatchSourceTimer
     let accepts: (any DispatchSourceProtocol)?
     let pulse: HubPulse
   }
@@ -47,10 +46,12 @@ final class HubServer: Sendable {
 
   private let state: Locked<State>
   private let pulse = HubPulse()
+  private let ticks: Ticks
+  private let watch = Locked<FolderWatch?>(nil)
   private let generation: UInt64
   private let folder: BusFolder?
   private let claim: FileLock?
-  let queue = DispatchQueue(label: "campanile.relay.hub")
+  let queue: DispatchQueue
   private let listener: Listener?
   /// Told why somebody was sent away; called on the hub's queue.
   private let onRefusal: @Sendable (String) -> Void
@@ -71,11 +72,13 @@ final class HubServer: Sendable {
     logLimit: Int = HubState.standardLogLimit, silenceLimit: Int = SilenceLimits().ofMembers,
     patience: Int? = nil, claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
+    queue = DispatchQueue(label: "campanile.relay.hub")
+    ticks = Ticks(on: queue)
     self.onRefusal = onRefusal
     self.generation = generation
     self.folder = folder
     self.claim = claim
-    let socket = try UnixSocket.listening(at: folder.socketPath(generation))
+    let socket = try folder.listen(generation)
     let accepts = socket.makeSource(of: .readable, on: queue)
     listener = Listener(socket)
     let expected = expected.filter { !folder.isDead($0.rawValue) }
@@ -84,12 +87,13 @@ final class HubServer: Sendable {
         hub: HubState(
           generation: generation, busID: busID, own: own, expected: expected, logLimit: logLimit,
           silenceLimit: silenceLimit, patience: patience),
-        expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts,
-        pulse: pulse))
+        expected: expected, accepts: accepts, pulse: pulse))
   }
 
   /// A hub that other members of the process alone reach.
   init(busID: UInt64, own: MemberID, silenceLimit: Int) {
+    queue = DispatchQueue(label: "campanile.relay.hub")
+    ticks = Ticks(on: queue)
     generation = 1
     onRefusal = { _ in }
     (folder, claim, listener) = (nil, nil, nil)
@@ -97,8 +101,7 @@ final class HubServer: Sendable {
       State(
         hub: HubState(
           generation: 1, busID: busID, own: own, expected: [], silenceLimit: silenceLimit),
-        expected: [], timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil,
-        pulse: pulse))
+        expected: [], accepts: nil, pulse: pulse))
   }
 
   /// The tenths of a second that it waits for members, and for their logs.
@@ -112,17 +115,42 @@ final class HubServer: Sendable {
         accepts.setCancelHandler { withExtendedLifetime(listener) {} }
         accepts.activate()
       }
-      state.timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
-      state.timer.setEventHandler { [weak self] in self?.tick() }
-      state.timer.activate()
     }
+    ticks.start { [weak self] in self?.tick() }
+    pulse.start { [weak self] in self?.isOver ?? true }
+    if let folder {
+      // Without a watch, its own member looks.
+      let watch = FolderWatch(folder.path, on: queue) { [weak self] in self?.look() }
+      self.watch.withLock { $0 = watch }
+    }
+    queue.async { self.act { _, _ in } }
+    look()
     folder?.removeGenerations(before: generation)
     lookForDeaths()
   }
 
   private final class Listener: Sendable {
     let socket: UnixSocket
+    private let spare = Locked(Descriptor.spare())
+
     init(_ socket: consuming UnixSocket) { self.socket = socket }
+
+    /// Tells those who wait that the process has no descriptor left.
+    ///
+    /// Otherwise they would take the hub for dead, and another process with as few would be the next.
+    ///
+    /// - Returns: Whether they have been told.
+    func refuseAll() -> Bool {
+      var bytes: [UInt8] = []
+      HubFrame.refused(
+        "The process that passes messages on has no file descriptor left for another one."
+      ).append(to: &bytes)
+      return spare.withLock { spare in
+        if spare == nil { return false }
+        while socket.refuse(saying: bytes, with: &spare), spare != nil {}
+        return spare != nil
+      }
+    }
   }
 
   // MARK: Connections
@@ -134,11 +162,15 @@ final class HubServer: Sendable {
         accept(accepted)
       }
     } catch {
-      // Who waits for a place would make the handler run again at once.
+      let isTold = listener.refuseAll()
       let reports = state.withLock { state in
         if state.isClosed { return false }
-        state.isFull = true
-        state.accepts?.suspend()
+        // Who waits for a place would make the handler run again at once.
+        if !isTold {
+          state.isFull = true
+          state.accepts?.suspend()
+          ticks.set(true)
+        }
         defer { state.hasReportedFull = true }
         return !state.hasReportedFull
       }
@@ -218,19 +250,23 @@ final class HubServer: Sendable {
   }
 
   private func tick() {
-    if let folder, folder.isClaimed(after: generation) { return close() }
     state.withLock { $0.acceptAgain() }
     act { $0.hub.tick(&$1) }
     // Not before: what the hub says is sent when all is done.
     pulse.tick()
   }
 
-  /// Tells the members that the hub is alive, if its queue is busy.
-  ///
-  /// Its member calls this each tenth of a second, on another queue.
-  func beat() {
-    pulse.beat(unless: { folder?.isClaimed(after: generation) == true })
+  /// Whether another hub follows, or nobody finds this one any more, because its files were deleted.
+  private var isOver: Bool {
+    guard let folder, let claim else { return false }
+    return folder.isClaimed(after: generation) || claim.isLost || !folder.isInPlace
   }
+
+  /// Ends if another hub follows, on the hub's queue.
+  func look() { if isOver { close() } }
+
+  /// Tells the members that the hub is alive, if its queue is busy.
+  func beat() { pulse.beat(unless: { isOver }) }
 
   /// Gives the files of the hub the present time.
   func renewFiles() { folder?.renewHubs(generation) }
@@ -253,8 +289,8 @@ final class HubServer: Sendable {
 
   /// Asks the state, and does what it says.
   private func act(_ body: (inout State, inout [HubAction]) -> Void) {
-    let refusals = state.withLock { state -> [String] in
-      if state.isClosed { return [] }
+    let (refusals, needsTicks) = state.withLock { state -> ([String], Bool?) in
+      if state.isClosed { return ([], nil) }
       var actions: [HubAction] = []
       body(&state, &actions)
       while !actions.isEmpty {
@@ -266,7 +302,11 @@ final class HubServer: Sendable {
         }
       }
       defer { state.refusals = [] }
-      return state.refusals
+      return (state.refusals, state.hub.needsTicks || state.isFull)
+    }
+    if let needsTicks {
+      ticks.set(needsTicks)
+      pulse.set(needsTicks)
     }
     for reason in refusals { onRefusal(reason) }
   }
@@ -276,7 +316,7 @@ final class HubServer: Sendable {
     let channels = state.withLock { state -> [any Channel] in
       if state.isClosed { return [] }
       state.isClosed = true
-      state.timer.cancel()
+      ticks.end()
       // A source that is suspended cannot be canceled for good.
       state.acceptAgain()
       state.accepts?.cancel()
@@ -284,6 +324,7 @@ final class HubServer: Sendable {
       defer { (state.connections, state.latest) = ([:], nil) }
       return state.connections.values.map(\.channel)
     }
+    watch.withLock { $0 = nil }
     for channel in channels { channel.close() }
   }
 }

@@ -33,6 +33,8 @@ final class MemberLink: RelayLink {
     var attempts = (generation: UInt64(0), count: 0)
     /// How many connections in a row have ended before the bus was open.
     var vainConnections = 0
+    /// Why the hub does not let the member in.
+    var refusal: String?
     /// What was reported last, so that it is reported once.
     var trouble = ""
     /// The relay's numbers of requests, by the member's.
@@ -40,16 +42,21 @@ final class MemberLink: RelayLink {
     var isStopped = false
     /// When the files were given the present time.
     var renewed = ContinuousClock.now
-    let timer: any DispatchSourceTimer
+    var watch: FolderWatch?
+    /// Told what has become of a message that this member was given as one of a group.
+    var whenDone: @Sendable (_ group: String, Message.Key, _ isTaken: Bool) -> Void = { _, _, _ in }
   }
 
-  let queue = DispatchQueue(label: "campanile.relay.link")
+  let queue: DispatchQueue
   let step: UInt64
   private let id: MemberID
   private let bus: Bus
   /// The bytes of messages that are kept for others.
   private let logLimit: Int
   private let silence: SilenceLimits
+  private let ticks: Ticks
+  /// Looks after the files of the bus.
+  private let care: Locked<any DispatchSourceTimer>
   private let state: Locked<State>
 
   /// Where the members meet.
@@ -62,6 +69,9 @@ final class MemberLink: RelayLink {
     _ bus: Bus, name: String, _ buffering: RelayBuffering, wantsHub: Bool = false,
     silence: SilenceLimits = SilenceLimits()
   ) {
+    queue = DispatchQueue(label: "campanile.relay.link")
+    ticks = Ticks(on: queue)
+    care = Locked(DispatchSource.makeTimerSource(queue: queue))
     self.bus = bus
     self.silence = silence
     logLimit = buffering.byteCount
@@ -76,7 +86,7 @@ final class MemberLink: RelayLink {
         member: MemberState(
           id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
           logLimit: logLimit, silenceLimit: silence.ofHub),
-        wantsHub: wantsHub, timer: DispatchSource.makeTimerSource(queue: queue)))
+        wantsHub: wantsHub))
   }
 
   /// The hub, if it is part of this member.
@@ -87,9 +97,13 @@ final class MemberLink: RelayLink {
   func start(_ receiver: any RelayReceiver) {
     state.withLock { state in
       state.receiver = receiver
-      state.timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
-      state.timer.setEventHandler { [weak self] in self?.tick() }
-      state.timer.activate()
+      state.whenDone = { [weak self] in self?.done($0, $1, $2) }
+    }
+    ticks.start { [weak self] in self?.tick() }
+    care.withLock { care in
+      care.setEventHandler { [weak self] in self?.renewFiles() }
+      care.schedule(deadline: .now() + 3_600, repeating: 3_600, leeway: .seconds(300))
+      care.activate()
     }
     queue.async { self.join() }
   }
@@ -97,7 +111,9 @@ final class MemberLink: RelayLink {
   func stop() {
     queue.async {
       let (channel, hub, receiver, lock) = self.state.withLock { state in
-        state.timer.cancel()
+        self.ticks.end()
+        self.care.withLock { $0.cancel() }
+        state.watch = nil
         state.isStopped = true
         defer { (state.channel, state.hub, state.receiver, state.lock) = (nil, nil, nil, nil) }
         return (state.channel, state.hub, state.receiver, state.lock)
@@ -121,8 +137,10 @@ final class MemberLink: RelayLink {
     _ operation: RelayOperation, _ state: inout State, _ actions: inout [MemberAction]
   ) {
     switch operation {
-    case .subscribe(let pattern): state.member.subscribe(known(pattern), &actions)
-    case .unsubscribe(let pattern): state.member.unsubscribe(known(pattern), &actions)
+    case .subscribe(let pattern, let group):
+      state.member.subscribe(known(pattern), group: group ?? "", &actions)
+    case .unsubscribe(let pattern, let group):
+      state.member.unsubscribe(known(pattern), group: group ?? "", &actions)
     case .answer(let pattern): state.member.answer(known(pattern), &actions)
     case .stopAnswering(let pattern): state.member.stopAnswering(known(pattern), &actions)
     case .posts(var posts):
@@ -149,7 +167,14 @@ final class MemberLink: RelayLink {
       state.member.reply(
         to: request, status: ReplyStatus(status), payload: payload, &actions)
     case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
-    case .endHearing: break
+    case .endHearing: state.member.leaveGroups(&actions)
+    }
+  }
+
+  /// A message that was given to this member as one of a group has been delivered, or is given back.
+  private func done(_ group: String, _ key: Message.Key, _ isTaken: Bool) {
+    queue.async {
+      self.act { state, actions in state.member.taken(group, key, isTaken, &actions) }
     }
   }
 
@@ -164,6 +189,8 @@ final class MemberLink: RelayLink {
       return reads || state.member.isOpen ? state.channel : nil
     }
     channel?.setReading(reads)
+    // While it does not read, it says now and then that it gets on.
+    act { _, _ in }
   }
 
   // MARK: Joining
@@ -195,6 +222,13 @@ final class MemberLink: RelayLink {
             sentence: "The socket in the folder \(folder.path) belongs to "
               + (user.map { "the user \($0)" } ?? "a user who is not known")
               + ", not to \(geteuid()).")
+        }
+        if folder.version(generation) != protocolVersion {
+          throw SystemError(
+            sentence: "The process that passes messages on speaks "
+              + (folder.version(generation).map { "version \($0)" } ?? "an earlier version")
+              + " of the protocol, and this one version \(protocolVersion). Use the same version of "
+              + "the package in both.")
         }
         let number = newConnection()
         let channel = SocketChannel(socket, on: queue) { [weak self] in
@@ -238,12 +272,38 @@ final class MemberLink: RelayLink {
   private func prepare(_ folder: BusFolder) throws(SystemError) {
     try folder.prepare()
     if state.withLock({ $0.lock != nil }), folder.isAnnounced(id.rawValue) { return }
+    watch(folder)
     let busID = try folder.identify()
     let lock = try folder.announce(id.rawValue)
     state.withLock { state in
       state.busID = busID
       state.lock = lock
     }
+  }
+
+  /// Looks for the next hub whenever the files of hubs change.
+  private func watch(_ folder: BusFolder) {
+    let watch = FolderWatch(folder.path, on: queue) { [weak self] in self?.look(in: folder) }
+    state.withLock { $0.watch = watch }
+    if watch == nil { lookLater(in: folder) }
+  }
+
+  /// Looks now and then, where the system tells nothing of folders.
+  private func lookLater(in folder: BusFolder) {
+    queue.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
+      guard let self, self.state.withLock({ !$0.isStopped && $0.watch == nil }) else { return }
+      look(in: folder)
+      lookLater(in: folder)
+    }
+  }
+
+  /// Leaves the hub if another one follows it.
+  private func look(in folder: BusFolder) {
+    let (generation, hub) = state.withLock {
+      ($0.channel == nil ? nil : $0.member.generation, $0.hub)
+    }
+    if let hub { hub.queue.async { hub.look() } }
+    if let generation, folder.isClaimed(after: generation) { leave() }
   }
 
   /// Becomes the hub of a generation, if nobody else does.
@@ -295,6 +355,8 @@ final class MemberLink: RelayLink {
   private func connected(_ channel: any Channel, _ generation: UInt64) {
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
+    // What happened before it was connected has been told in vain.
+    if case .folder(let folder) = bus { look(in: folder) }
   }
 
   private func reportRefusal(_ reason: String) {
@@ -331,17 +393,11 @@ final class MemberLink: RelayLink {
   // MARK: Events
 
   private func tick() {
-    renewFiles()
-    let (receiver, hub) = state.withLock { ($0.receiver, $0.hub) }
-    hub?.beat()
-    let hasGoneOn = receiver?.hasGoneOn() ?? false
-    let deaf = act { state, actions -> UInt64? in
+    let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
+    act { state, actions in
       let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
       state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)
-      return state.channel == nil || isReading ? nil : state.member.generation
     }
-    // A member that does not read cannot notice that its hub is silent.
-    if let deaf, case .folder(let folder) = bus, folder.isClaimed(deaf + 1) { leave() }
   }
 
   private func handle(_ event: ChannelEvent, of connection: Int) {
@@ -402,57 +458,38 @@ final class MemberLink: RelayLink {
   private func act<Result: Sendable>(
     _ body: (inout State, inout [MemberAction]) -> Result
   ) -> Result {
-    let (result, incidents, receiver, silence, wanted) = state.withLock { state in
+    let (result, incidents, receiver, silent, wanted, refusal) = state.withLock { state in
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
-      let silence = state.perform(actions, &incidents)
+      let silent = state.perform(actions, &incidents)
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
-      return (result, incidents, state.receiver, silence, wanted)
+      let isDeaf = state.channel != nil && !state.isReading
+      if ticks.set(state.member.needsTicks || isDeaf) { state.member.beginTicks() }
+      return (result, incidents, state.receiver, silent, wanted, state.refusal.take())
     }
     receiver?.receive(consume incidents)
+    if let refusal {
+      _ = disconnect()
+      report(refusal)
+      joinLater(.seconds(1))
+      return result
+    }
     guard case .folder(let folder) = bus else { return result }
-    if let silence {
-      if folder.isClaimed(silence.generation + 1) {
+    if let silent {
+      if folder.isClaimed(silent + 1) {
         leave()
-      } else if silence.claims {
-        leave(claiming: silence.generation + 1, in: folder, hubAnswers: false)
       } else {
-        lookForNextHub(after: silence.generation, in: folder, times: 9)
+        leave(claiming: silent + 1, in: folder, hubAnswers: false)
       }
     } else if let wanted {
       leave(claiming: wanted, in: folder, hubAnswers: true)
     }
     return result
   }
-
-  /// Looks every ten milliseconds, until the next tick, whether another member has taken over from a
-  /// silent hub.
-  private func lookForNextHub(after generation: UInt64, in folder: BusFolder, times: Int) {
-    queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [weak self] in
-      guard let self, self.state.withLock({ $0.isBehind(silent: generation) }) else { return }
-      if folder.isClaimed(generation + 1) {
-        leave()
-      } else if times > 1 {
-        lookForNextHub(after: generation, in: folder, times: times - 1)
-      }
-    }
-  }
-}
-
-/// A hub from which nothing has been heard.
-private struct Silence {
-  let generation: UInt64
-  /// Whether to take over.
-  let claims: Bool
 }
 
 extension MemberLink.State {
-  /// Whether the member is still connected to the hub of a generation, which is silent.
-  fileprivate func isBehind(silent generation: UInt64) -> Bool {
-    channel != nil && member.generation == generation && member.hubIsSilent
-  }
-
   /// Takes the connection and the hub out.
   ///
   /// - Returns: Both, and how many connections in a row have ended before the bus was open; nothing
@@ -477,19 +514,19 @@ extension MemberLink.State {
     }
   }
 
-  /// - Returns: What to do about a hub that is silent.
+  /// - Returns: The generation whose hub is silent.
   fileprivate mutating func perform(
     _ actions: [MemberAction], _ incidents: inout [RelayIncident]
-  ) -> Silence? {
+  ) -> UInt64? {
     var bytes: [UInt8] = []
-    var silence: Silence?
+    var silent: UInt64?
     var drops: [String: Int] = [:]
     for action in actions {
       switch action {
       case .send(let frame): frame.append(to: &bytes)
-      case .silent(let last, let claims):
-        silence = Silence(generation: last, claims: claims)
+      case .silent(let last): silent = last
       case .dropped(_, let subject): drops[subject, default: 0] += 1
+      case .refused(let reason): refusal = reason
       case .opened:
         // Not before: the hub would wait for the log of a member that does not read.
         if !isReading { channel?.setReading(false) }
@@ -504,7 +541,7 @@ extension MemberLink.State {
       channel.send(bytes)
       channel.flush()
     }
-    return silence
+    return silent
   }
 
   private mutating func incident(of action: MemberAction) -> RelayIncident? {
@@ -513,6 +550,12 @@ extension MemberLink.State {
       .message(
         sender: message.sender.rawValue, subject: message.subject, version: message.version,
         path: message.path, payload: message.payload)
+    case .share(let group, let message):
+      .shared(
+        group: group, sender: message.sender.rawValue, subject: message.subject,
+        version: message.version, path: message.path, payload: message.payload,
+        done: { [whenDone, key = message.key] in whenDone(group, key, $0) })
+    case .unheard(let count): .unheard(count)
     case .lost(let loss):
       .lost(
         sender: loss.sender.rawValue, subject: loss.subject,
@@ -538,13 +581,13 @@ extension MemberLink.State {
       correlations.removeValue(forKey: correlation).map {
         .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
       }
-    case .send, .silent, .dropped, .opened: nil
+    case .send, .silent, .dropped, .refused, .opened: nil
     }
   }
 
   private func dropped(_ subject: String, _ count: Int) -> RelayIncident {
     .lost(
       sender: member.id.rawValue, subject: subject, count: count,
-      "More was posted than the relay's buffer holds until it is sent.")
+      "More was posted than the relay's buffer holds until it is sent, or than its group takes.")
   }
 }

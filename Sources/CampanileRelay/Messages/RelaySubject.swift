@@ -162,6 +162,14 @@ package enum SubjectName {
     }
   }
 
+  /// The name of a group, if it can be one.
+  package static func checkedGroup(_ name: String) -> String {
+    require(
+      (1...256).contains(name.utf8.count),
+      "A group was named \"\(name)\"; its name takes 1 to 256 bytes in UTF-8")
+    return name
+  }
+
   /// Whether text is the name of one message.
   package static func isName(_ text: String) -> Bool {
     // Each post of bytes asks, so nothing is allocated.

@@ -44,7 +44,7 @@ extension RelayedMessage {
   public static var relayVersion: Int { 0 }
 
   /// The message as JSON.
-  public func relayPayload() throws -> [UInt8] { [UInt8](try JSONEncoder().encode(self)) }
+  public func relayPayload() throws -> [UInt8] { try JSON.encode(self) }
 
   /// Decodes the message from JSON.
   public init(relayPayload: [UInt8], version: Int) throws {
@@ -59,10 +59,12 @@ extension CodingUserInfoKey {
   public static let relayVersion = CodingUserInfoKey(rawValue: "CampanileRelayVersion")!
 }
 
-/// Encodes and decodes the answers to requests, which are sent as JSON.
+/// Encodes and decodes messages and the answers to requests, which are sent as JSON.
 enum JSON {
   static func encode(_ value: some Encodable) throws -> [UInt8] {
-    [UInt8](try JSONEncoder().encode(value))
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return [UInt8](try encoder.encode(value))
   }
 
   static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {

@@ -19,10 +19,23 @@ enum HubFrame: Hashable, WireFrame {
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
   case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
+  /// The members that are part of the generation; later one frame tells of each that comes or goes.
   case peers([Peer], hub: MemberID)
+  case joined(Peer)
+  case left(MemberID)
   case flushed(token: UInt64)
   /// The hub has sent the member everything up to `position`; `none` carries no information.
-  case ping(Position)
+  ///
+  /// All that groups were to take has been taken up to `settled`.
+  case ping(Position, settled: Position = .none)
+  /// A message that the member takes as one of a group.
+  case shared(group: String, Message)
+  /// So many messages of the member were for nobody.
+  case unheard(UInt32)
+  /// The member is not let in; the reason is a sentence. The connection ends.
+  case refused(String)
+  /// A message of the member was dropped, because its group takes less than is posted.
+  case dropped(subject: String)
 
   func append(to bytes: inout [UInt8]) {
     switch self {
@@ -63,9 +76,23 @@ enum HubFrame: Hashable, WireFrame {
         $0.array(peers) { $0.peer($1) }
         $0.id(hub)
       }
+    case .joined(let peer): Self.append(type: 17, to: &bytes) { $0.peer(peer) }
+    case .left(let id): Self.append(type: 18, to: &bytes) { $0.id(id) }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
     case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
-    case .ping(let position): Self.append(type: 11, to: &bytes) { $0.position(position) }
+    case .ping(let position, let settled):
+      Self.append(type: 11, to: &bytes) {
+        $0.position(position)
+        $0.position(settled)
+      }
+    case .shared(let group, let message):
+      Self.append(type: 13, to: &bytes) {
+        $0.string(group)
+        $0.message(message)
+      }
+    case .unheard(let count): Self.append(type: 14, to: &bytes) { $0.integer(count) }
+    case .refused(let reason): Self.append(type: 16, to: &bytes) { $0.string(reason) }
+    case .dropped(let subject): Self.append(type: 15, to: &bytes) { $0.string(subject) }
     }
   }
 
@@ -92,8 +119,14 @@ enum HubFrame: Hashable, WireFrame {
         try reader.array(of: 16) { reader throws(FrameError) in try reader.peer() },
         hub: try reader.id())
     case 10: .flushed(token: try reader.integer())
-    case 11: .ping(try reader.position())
+    case 11: .ping(try reader.position(), settled: try reader.position())
     case 12: .missed(try reader.message())
+    case 13: .shared(group: try reader.string(), try reader.message())
+    case 14: .unheard(try reader.integer())
+    case 15: .dropped(subject: try reader.string())
+    case 16: .refused(try reader.string())
+    case 17: .joined(try reader.peer())
+    case 18: .left(try reader.id())
     default: throw FrameError("No frame of a hub has the type \(type).")
     }
   }

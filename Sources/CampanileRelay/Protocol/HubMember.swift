@@ -9,6 +9,13 @@ struct HubMember {
   /// The position of the member when it joined.
   var joinedAt = Position.none
   var subscriptions: [SubjectPattern] = []
+  /// The patterns whose messages it shares with others, and the messages that it has in hand.
+  var shares: [Share] = []
+  var inHand: [InHand] = []
+  /// All that groups were to take was taken up to here, as it knew when it joined.
+  var settled = Position.none
+  /// How many of its messages were for nobody, since it was told.
+  var unheard: UInt32 = 0
   var answers: [SubjectPattern] = []
   var outgoing = Outgoing(.standard)
 
@@ -26,6 +33,7 @@ struct HubMember {
 
   /// The part of its log that has been read, and the token of `collect` that it has to answer.
   var collected: [LogEntry] = []
+  var given: [MemberFrame.Shared] = []
   var collectToken: UInt64?
   /// Whether it has not answered such a question in time: it is not asked again until it does.
   var isDeaf = false
@@ -49,6 +57,16 @@ struct HubMember {
     case late
     /// Is part of the generation, and receives all that it subscribes to.
     case open
+  }
+
+  struct Share: Equatable {
+    var group: String
+    var pattern: SubjectPattern
+  }
+
+  struct InHand {
+    var group: String
+    var message: Message
   }
 
   /// Consecutive messages with consecutive positions.
@@ -80,6 +98,10 @@ struct HubMember {
     /// The places in the hub's array of members.
     var places: [Int]
     var connections: [ConnectionID]
+    /// The groups of which one member each gets them.
+    var groups: [String] = []
+    /// Whether nobody is there of a group that has shared such messages.
+    var lacksGroup = false
   }
 
   init(_ connection: ConnectionID, silenceLimit: Int) {
@@ -93,5 +115,9 @@ struct HubMember {
 
   func hears(_ subject: String) -> Bool {
     subscriptions.contains { $0.matches(subject) }
+  }
+
+  func shares(_ subject: String, in group: String) -> Bool {
+    shares.contains { $0.group == group && $0.pattern.matches(subject) }
   }
 }

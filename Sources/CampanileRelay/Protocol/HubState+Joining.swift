@@ -12,9 +12,9 @@ extension HubState {
     }
     do throws(FrameError) {
       var patterns: [SubjectPattern] = []
-      for text in hello.subscriptions { patterns.append(try SubjectPattern(validating: text)) }
-      members[place].subscriptions = patterns
-      patterns = []
+      for interest in hello.subscriptions {
+        add(try SubjectPattern(validating: interest.pattern), interest.group, to: place)
+      }
       for text in hello.answers { patterns.append(try SubjectPattern(validating: text)) }
       members[place].answers = patterns
     } catch {
@@ -26,6 +26,7 @@ extension HubState {
     // Positions of another bus mean nothing here.
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
+    if !members[place].isNew { members[place].settled = hello.settled }
     if !members[place].isNew {
       for recovery in hello.recoveries where recovery.generation < generation {
         recoveries[recovery.generation] = recovery
@@ -53,7 +54,8 @@ extension HubState {
     case .open:
       if members[place].stage == .joining {
         open(place, &actions)
-        sendPeers(&actions)
+        handOutAll(&actions)
+        sendPeers(newcomer: place, &actions)
       }
       repairNext(&actions)
     }
@@ -66,18 +68,20 @@ extension HubState {
       members[$0].stage == .joining && !members[$0].isNew
     }
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
+    // None if no hub has said anything of groups.
+    let settled = joined.map { members[$0].settled }.max().flatMap { $0 == .none ? nil : $0 }
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
       members[place].stage = .recovering
-      ask(place, since: since, &actions)
+      ask(place, since: min(since, settled ?? since), &actions)
     }
     endRecovery(&actions)
   }
 
   /// Asks a member for its log, with the last token.
   mutating func ask(_ place: Int, since: Position, _ actions: inout [HubAction]) {
-    members[place].collected = []
+    (members[place].collected, members[place].given) = ([], [])
     members[place].collectToken = lastToken
     send(.collect(token: lastToken, since: since), to: place, &actions)
   }
@@ -110,6 +114,7 @@ extension HubState {
       open(place, &actions)
     }
     actions.append(.opened)
+    handOutAll(&actions)
     sendPeers(&actions)
     repairNext(&actions)
   }
@@ -126,6 +131,7 @@ extension HubState {
         merged[index].message.position = last
       }
       let message = merged[index].message
+      if !merged[index].isForgotten { recoverShared(message, answered) }
       known[message.sender] = max(known[message.sender] ?? 0, message.number)
       log.append(LogEntry(message: message, isForgotten: merged[index].isForgotten))
       while log.trim() != nil {}
@@ -134,7 +140,7 @@ extension HubState {
       let floor = answered.filter { $0 != place }.map { members[$0].floor }.max() ?? .none
       give(merged, floor: floor, to: place, &actions)
     }
-    for place in answered { members[place].collected = [] }
+    for place in answered { (members[place].collected, members[place].given) = ([], []) }
   }
 
   /// Sends a member the messages that it subscribes to and lacks, and the positions of those it
@@ -205,11 +211,34 @@ extension HubState {
     forgetRoutes()
   }
 
+  private var peers: HubFrame {
+    .peers(members.filter { $0.stage == .open }.map(\.peer), hub: own)
+  }
+
   /// Sends the list of the open members to each of them.
   mutating func sendPeers(_ actions: inout [HubAction]) {
-    let open = members.indices.filter { members[$0].stage == .open }
-    let peers = open.map { members[$0].peer }
-    for place in open { send(.peers(peers, hub: own), to: place, &actions) }
+    let peers = peers
+    for place in members.indices where members[place].stage == .open {
+      send(peers, to: place, &actions)
+    }
+  }
+
+  /// Sends the list to a member, and tells the others of it.
+  mutating func sendPeers(newcomer place: Int, _ actions: inout [HubAction]) {
+    send(peers, to: place, &actions)
+    sendChange(.joined(members[place].peer), except: place, &actions)
+  }
+
+  /// Tells the open members of one that has come or gone.
+  ///
+  /// A member for which frames wait gets the whole list behind them, which the next one takes the place
+  /// of. Otherwise ever more changes would wait for one that is stopped.
+  mutating func sendChange(
+    _ change: HubFrame, except newcomer: Int?, _ actions: inout [HubAction]
+  ) {
+    for place in members.indices where members[place].stage == .open && place != newcomer {
+      send(members[place].outgoing.isEmpty ? change : peers, to: place, &actions)
+    }
   }
 
   mutating func tickJoining(_ actions: inout [HubAction]) {

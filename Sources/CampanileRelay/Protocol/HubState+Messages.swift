@@ -57,6 +57,10 @@ extension HubState {
       }
       return last
     }
+    if !receivers.groups.isEmpty { share(message, with: receivers.groups, &actions) }
+    if receivers.lacksGroup || receivers.places.isEmpty && receivers.groups.isEmpty {
+      members[place].unheard &+= 1
+    }
     var waits = false
     let size = message.cost
     for receiver in receivers.places {
@@ -97,6 +101,7 @@ extension HubState {
       receivers.places.remove(at: index)
       receivers.connections.remove(at: index)
     }
+    findGroups(of: subject, from: place, &receivers)
     members[place].route = (subject, receivers)
     return receivers
   }

@@ -179,7 +179,8 @@ extension HubState {
     give(merged, floor: floor, to: place, &actions)
     for place in asked { members[place].collected = [] }
     open(place, &actions)
-    sendPeers(&actions)
+    handOutAll(&actions)
+    sendPeers(newcomer: place, &actions)
     repairNext(&actions)
   }
 

@@ -36,6 +36,13 @@ struct HubState {
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
+  /// What waits for each group.
+  var groups: [String: Group] = [:]
+
+  /// For how many ticks it goes on to ask its members whether they are there.
+  private var activeTicks = 0
+  private static let longestActivity = 10
+
   var lastToken: UInt64 = 0
   var repair: Repair?
   var flushes: [Flush] = []
@@ -125,17 +132,19 @@ struct HubState {
 
   private mutating func remove(_ place: Int, _ actions: inout [HubAction]) {
     let member = members.remove(at: place)
+    takeBack(from: member)
     places = [:]
     for (place, member) in members.enumerated() { places[member.connection] = place }
     forgetRoutes()
     failRequests(askedOf: member, &actions)
     forgetRequests(of: member)
-    if member.stage == .open { sendPeers(&actions) }
+    if member.stage == .open { sendChange(.left(member.peer.id), except: nil, &actions) }
     for index in flushes.indices {
       flushes[index].awaited[member.connection] = nil
       flushes[index].replies.remove(member.connection)
     }
     flushes.removeAll { $0.connection == member.connection }
+    handOutAll(&actions)
     endFlushes(&actions)
     endRecovery(&actions)
     repairLeft(member.connection, &actions)
@@ -155,7 +164,12 @@ struct HubState {
   ) {
     guard let place = place(of: connection) else { return }
     if members[place].stage != .greeting { members[place].silentTicks = 0 }
+    // Only an answer does not make it ask again.
+    if case .pong = frame {} else { activeTicks = Self.longestActivity }
     switch frame {
+    case .ping:
+      let position = members[place].stage == .open ? last : .none
+      send(.ping(position, settled: settled), to: place, &actions)
     case .message(let message): post(message, isForgotten: false, from: place, &actions)
     case .pong(let position): acknowledged(position, by: place, &actions)
     case .forgotten(let number, let subject):
@@ -166,14 +180,18 @@ struct HubState {
     case .hello(let hello):
       members[place].silentTicks = 0
       join(hello, place, &actions)
-    case .subscribe(let text), .unsubscribe(let text), .answer(let text), .stopAnswering(let text):
-      setPattern(text, frame, place, &actions)
+    case .subscribe(let interest), .unsubscribe(let interest):
+      setPattern(interest.pattern, frame, place, &actions)
+    case .answer(let text), .stopAnswering(let text): setPattern(text, frame, place, &actions)
     case .request(let request, let deadline): ask(request, deadline, from: place, &actions)
     case .reply(let member, let correlation, let status, let payload):
       reply(to: member, correlation, status, payload, from: place, &actions)
     case .collected(let entry):
       // Not if the question has been given up.
       if members[place].collectToken != nil { members[place].collected.append(entry) }
+    case .given(let shared):
+      if members[place].collectToken != nil { members[place].given.append(shared) }
+    case .taken(let shared): taken(shared, by: place, &actions)
     case .collectedAll(let token, let floor): collectedAll(token, floor, place, &actions)
     case .flush(let token): flush(token, from: place, &actions)
     }
@@ -185,14 +203,28 @@ struct HubState {
     do throws(FrameError) {
       let pattern = try SubjectPattern(validating: text)
       switch frame {
-      case .subscribe: members[place].subscriptions.append(pattern)
-      case .unsubscribe: members[place].subscriptions.removeAll { $0 == pattern }
+      case .subscribe(let interest): add(pattern, interest.group, to: place)
+      case .unsubscribe(let interest) where interest.group.isEmpty:
+        members[place].subscriptions.removeAll { $0 == pattern }
+      case .unsubscribe(let interest):
+        members[place].shares.removeAll { $0 == .init(group: interest.group, pattern: pattern) }
       case .answer: members[place].answers.append(pattern)
       default: members[place].answers.removeAll { $0 == pattern }
       }
       forgetRoutes()
+      // There may be somebody now who takes what waits, or nobody any more.
+      handOutAll(&actions)
     } catch {
       close(place, reason: error.message, &actions)
+    }
+  }
+
+  mutating func add(_ pattern: SubjectPattern, _ group: String, to place: Int) {
+    if group.isEmpty {
+      members[place].subscriptions.append(pattern)
+    } else {
+      members[place].shares.append(.init(group: group, pattern: pattern))
+      groups[group, default: Group()].remember(pattern)
     }
   }
 
@@ -200,20 +232,33 @@ struct HubState {
   mutating func endRead(of connection: ConnectionID, _ actions: inout [HubAction]) {
     guard let place = place(of: connection) else { return }
     endRun(of: place, &actions)
+    if members[place].unheard == 0 { return }
+    send(.unheard(members[place].unheard), to: place, &actions)
+    members[place].unheard = 0
+  }
+
+  /// Whether there is something to wait for, so that time matters.
+  var needsTicks: Bool {
+    activeTicks > 0 || !isOpen || repair != nil || !flushes.isEmpty
+      || groups.values.contains { $0.count > 0 }
+      || members.contains { !$0.asked.isEmpty || !$0.inHand.isEmpty || $0.stage == .greeting }
   }
 
   /// A tenth of a second has passed.
   mutating func tick(_ actions: inout [HubAction]) {
+    activeTicks = max(0, activeTicks - 1)
+    let settled = settled
     for place in members.indices {
       members[place].silentTicks += 1
       guard members[place].stage != .greeting, members[place].outgoing.isEmpty else { continue }
       let position = members[place].stage == .open ? last : .none
-      send(.ping(position), to: place, &actions)
+      send(.ping(position, settled: settled), to: place, &actions)
     }
     closeGreeting(&actions)
     tickJoining(&actions)
     tickRequests(&actions)
     tickFlushes(&actions)
+    tickGroups(&actions)
   }
 
   /// Closes the connections on which nobody has said hello for too long.

@@ -11,8 +11,9 @@ struct LogEntry: Hashable, Sendable {
   /// answers is at or before it, and every answer to the message is after it.
   var after = Position.none
 
-  /// The bytes that count against the bound of a log.
-  var cost: Int { message.cost }
+  /// The bytes that count against the bound of a log: what the entry takes in memory, besides what its
+  /// message does.
+  var cost: Int { message.cost + 64 }
 
   mutating func forget() {
     isForgotten = true

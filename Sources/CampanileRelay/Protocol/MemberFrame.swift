@@ -11,15 +11,35 @@ enum MemberFrame: Hashable, WireFrame {
     ///
     /// `none` for a member that is new.
     var position: Position
+    /// All that groups were to take has been taken up to here.
+    var settled = Position.none
     /// The last generations that this member was part of.
     var recoveries: [Recovery] = []
-    var subscriptions: [String]
+    var subscriptions: [Interest]
     var answers: [String]
   }
 
+  /// The messages of a pattern, which the members of a group share if it has a name.
+  struct Interest: Hashable, Comparable, Sendable {
+    var pattern: String
+    var group = ""
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.pattern, left.group) < (right.pattern, right.group)
+    }
+  }
+
+  /// What a member says of a message that it was given as one of a group.
+  struct Shared: Hashable, Sendable {
+    var group: String
+    var key: Message.Key
+    /// Whether it has been delivered.
+    var isTaken: Bool
+  }
+
   case hello(Hello)
-  case subscribe(String)
-  case unsubscribe(String)
+  case subscribe(Interest)
+  case unsubscribe(Interest)
   case answer(String)
   case stopAnswering(String)
   /// A message of this member; the position is `none`.
@@ -29,6 +49,10 @@ enum MemberFrame: Hashable, WireFrame {
   case request(Request, deadline: UInt32)
   case reply(to: MemberID, correlation: UInt64, status: ReplyStatus, payload: [UInt8])
   case collected(LogEntry)
+  /// A part of the answer to `collect`: a message that the member was given as one of a group.
+  case given(Shared)
+  /// Such a message has been delivered; or the member takes no more of that kind, and gives it back.
+  case taken(Shared)
   /// The end of the answer to `collect`.
   ///
   /// The log has forgotten all traces of messages up to `floor`.
@@ -36,12 +60,14 @@ enum MemberFrame: Hashable, WireFrame {
   case flush(token: UInt64)
   /// The member has received everything up to here.
   case pong(Position)
+  /// The member waits, and has heard nothing for a while: the hub answers with a ping.
+  case ping
 
   func append(to bytes: inout [UInt8]) {
     switch self {
     case .hello(let hello): Self.append(hello, to: &bytes)
-    case .subscribe(let pattern): Self.append(type: 2, to: &bytes) { $0.string(pattern) }
-    case .unsubscribe(let pattern): Self.append(type: 3, to: &bytes) { $0.string(pattern) }
+    case .subscribe(let interest): Self.append(type: 2, to: &bytes) { $0.interest(interest) }
+    case .unsubscribe(let interest): Self.append(type: 3, to: &bytes) { $0.interest(interest) }
     case .answer(let pattern): Self.append(type: 4, to: &bytes) { $0.string(pattern) }
     case .stopAnswering(let pattern): Self.append(type: 5, to: &bytes) { $0.string(pattern) }
     case .message(let message): Self.append(type: 6, to: &bytes) { $0.message(message) }
@@ -75,6 +101,9 @@ enum MemberFrame: Hashable, WireFrame {
       }
     case .flush(let token): Self.append(type: 12, to: &bytes) { $0.integer(token) }
     case .pong(let position): Self.append(type: 13, to: &bytes) { $0.position(position) }
+    case .ping: Self.append(type: 16, to: &bytes) { _ in }
+    case .given(let shared): Self.append(type: 14, to: &bytes) { $0.shared(shared) }
+    case .taken(let shared): Self.append(type: 15, to: &bytes) { $0.shared(shared) }
     }
   }
 
@@ -87,7 +116,8 @@ enum MemberFrame: Hashable, WireFrame {
       $0.integer(UInt64(hello.buffering.bytes))
       $0.position(hello.position)
       $0.array(hello.recoveries) { $0.recovery($1) }
-      $0.array(hello.subscriptions) { $0.string($1) }
+      $0.position(hello.settled)
+      $0.array(hello.subscriptions) { $0.interest($1) }
       $0.array(hello.answers) { $0.string($1) }
     }
   }
@@ -95,8 +125,8 @@ enum MemberFrame: Hashable, WireFrame {
   static func read(type: UInt8, _ reader: inout FrameReader) throws(FrameError) -> Self {
     switch type {
     case 1: .hello(try hello(&reader))
-    case 2: .subscribe(try reader.string())
-    case 3: .unsubscribe(try reader.string())
+    case 2: .subscribe(try reader.interest())
+    case 3: .unsubscribe(try reader.interest())
     case 4: .answer(try reader.string())
     case 5: .stopAnswering(try reader.string())
     case 6: .message(try reader.message())
@@ -110,6 +140,9 @@ enum MemberFrame: Hashable, WireFrame {
     case 11: .collectedAll(token: try reader.integer(), floor: try reader.position())
     case 12: .flush(token: try reader.integer())
     case 13: .pong(try reader.position())
+    case 14: .given(try reader.shared())
+    case 16: .ping
+    case 15: .taken(try reader.shared())
     default: throw FrameError("No frame of a member has the type \(type).")
     }
   }
@@ -117,7 +150,12 @@ enum MemberFrame: Hashable, WireFrame {
   private static func hello(_ reader: inout FrameReader) throws(FrameError) -> Hello {
     let version = try reader.integer(UInt32.self)
     guard version == protocolVersion else {
-      throw FrameError("A member speaks version \(version), this hub \(protocolVersion).")
+      // A hello of any version begins so.
+      let who =
+        (try? reader.integer(UInt64.self)).flatMap { _ in try? reader.peer() }
+        .map { "\($0.name) (process \($0.processID))" } ?? "A member"
+      throw FrameError(
+        "\(who) speaks version \(version) of the protocol, and this process \(protocolVersion).")
     }
     let busID = try reader.integer(UInt64.self)
     let peer = try reader.peer()
@@ -126,13 +164,18 @@ enum MemberFrame: Hashable, WireFrame {
       throw FrameError("A member asks for the unknown buffering \(kept).")
     }
     let bytes = Int(clamping: try reader.integer(UInt64.self))
+    let position = try reader.position()
+    let recoveries = try reader.array(of: 40) { reader throws(FrameError) in
+      try reader.recovery()
+    }
     return Hello(
       version: version, busID: busID, peer: peer,
-      buffering: BufferingPolicy(kept: kept, bytes: bytes), position: try reader.position(),
-      recoveries: try reader.array(of: 40) { reader throws(FrameError) in
-        try reader.recovery()
+      buffering: BufferingPolicy(kept: kept, bytes: bytes), position: position,
+      settled: try reader.position(), recoveries: recoveries,
+      subscriptions: try reader.array(of: 8) { reader throws(FrameError) in
+        try reader.interest()
       },
-      subscriptions: try reader.strings(), answers: try reader.strings())
+      answers: try reader.strings())
   }
 
   private static func entry(_ reader: inout FrameReader) throws(FrameError) -> LogEntry {
@@ -143,6 +186,18 @@ enum MemberFrame: Hashable, WireFrame {
 }
 
 extension FrameWriter {
+  fileprivate mutating func interest(_ value: MemberFrame.Interest) {
+    string(value.pattern)
+    string(value.group)
+  }
+
+  fileprivate mutating func shared(_ value: MemberFrame.Shared) {
+    string(value.group)
+    id(value.key.sender)
+    integer(value.key.number)
+    integer(value.isTaken ? 1 : 0 as UInt8)
+  }
+
   mutating func request(_ value: Request) {
     integer(value.correlation)
     id(value.from)
@@ -153,6 +208,16 @@ extension FrameWriter {
 }
 
 extension FrameReader {
+  fileprivate mutating func interest() throws(FrameError) -> MemberFrame.Interest {
+    MemberFrame.Interest(pattern: try string(), group: try string())
+  }
+
+  fileprivate mutating func shared() throws(FrameError) -> MemberFrame.Shared {
+    MemberFrame.Shared(
+      group: try string(), key: Message.Key(sender: try id(), number: try integer()),
+      isTaken: try flag())
+  }
+
   mutating func request() throws(FrameError) -> Request {
     Request(
       correlation: try integer(), from: try id(), subject: try string(), version: try integer(),

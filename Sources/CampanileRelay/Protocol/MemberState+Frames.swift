@@ -10,6 +10,25 @@ extension MemberState {
     actions.append(.deliver(message))
   }
 
+  /// Takes a message as one of a group, unless it has it, or has had it before an earlier hub died.
+  mutating func receive(
+    _ message: Message, of group: String, _ actions: inout [MemberAction]
+  ) {
+    advance(to: message.position)
+    switch shares.begin(group, message) {
+    case .isNew:
+      horizon = max(horizon, message.position)
+      // For others, if the hub dies.
+      received.append(LogEntry(message: message))
+      while received.trim() != nil {}
+      actions.append(.share(group: group, message))
+    case .isInHand: break
+    case .isTaken:
+      let shared = MemberFrame.Shared(group: group, key: message.key, isTaken: true)
+      actions.append(.send(.taken(shared)))
+    }
+  }
+
   mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
     for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
       actions.append(.lost(loss))
@@ -88,6 +107,7 @@ extension MemberState {
     for entries in [outbox.entries(since: since), received.entries(since: since)] {
       for entry in entries { actions.append(.send(.collected(entry))) }
     }
+    for shared in shares.all { actions.append(.send(.given(shared))) }
     let floor = max(outbox.floor, received.floor)
     actions.append(.send(.collectedAll(token: token, floor: floor)))
   }

@@ -35,6 +35,8 @@ struct MemberState {
   private var calmTicks = 0
   var mustAcknowledge = false
   private(set) var peers: [Peer] = []
+  /// Whether members have come or gone since the relay was told: it is told once for many.
+  private var hasNewPeers = false
   /// The member that the hub of `generation` is part of, once the hub has said so.
   private(set) var hub: MemberID?
 
@@ -56,6 +58,8 @@ struct MemberState {
   var outbox: Outbox
   var subscriptions = PatternCounts()
   private var answers = PatternCounts()
+  /// What the member was given as one of a group.
+  var shares = Shares()
   private var requests = RequestTable()
 
   enum Stage {
@@ -83,11 +87,13 @@ struct MemberState {
   }
 
   var isOpen: Bool { stage == .open }
-  /// Whether it is time to look for another hub.
-  ///
-  /// That is a tick before any member takes over: the ticks of the members do not come at the same
-  /// time.
-  var hubIsSilent: Bool { silentTicks >= SilenceLimits().ofHub - 1 }
+  /// Whether there is something to wait for, so that time matters.
+  var needsTicks: Bool {
+    !requests.isEmpty || stage == .joining || stage == .open && outbox.isWaiting
+  }
+
+  /// Time begins to matter.
+  mutating func beginTicks() { silentTicks = 0 }
 
   /// Posts a message, and returns its number.
   @discardableResult
@@ -107,14 +113,38 @@ struct MemberState {
   /// Asks for the messages of a pattern.
   ///
   /// Patterns are counted: each call needs an `unsubscribe`.
-  mutating func subscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard subscriptions.add(pattern, at: position), stage != .disconnected else { return }
-    actions.append(.send(.subscribe(pattern.text)))
+  ///
+  /// - Parameter group: The name of those who share the messages, or an empty text.
+  mutating func subscribe(
+    _ pattern: SubjectPattern, group: String = "", _ actions: inout [MemberAction]
+  ) {
+    guard subscriptions.add(pattern, group: group, at: position), stage != .disconnected else {
+      return
+    }
+    actions.append(.send(.subscribe(.init(pattern: pattern.text, group: group))))
   }
 
-  mutating func unsubscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard subscriptions.remove(pattern.text), stage != .disconnected else { return }
-    actions.append(.send(.unsubscribe(pattern.text)))
+  mutating func unsubscribe(
+    _ pattern: SubjectPattern, group: String = "", _ actions: inout [MemberAction]
+  ) {
+    guard subscriptions.remove(pattern.text, group: group), stage != .disconnected else { return }
+    actions.append(.send(.unsubscribe(.init(pattern: pattern.text, group: group))))
+  }
+
+  /// Takes no more messages of groups; those that it was given are still delivered.
+  mutating func leaveGroups(_ actions: inout [MemberAction]) {
+    for interest in subscriptions.removeShared() where stage != .disconnected {
+      actions.append(.send(.unsubscribe(interest)))
+    }
+  }
+
+  /// A message that was given to the member as one of a group has been delivered, or nobody here takes it.
+  mutating func taken(
+    _ group: String, _ key: Message.Key, _ isTaken: Bool, _ actions: inout [MemberAction]
+  ) {
+    shares.end(group, key, isTaken: isTaken)
+    let shared = MemberFrame.Shared(group: group, key: key, isTaken: isTaken)
+    if stage != .disconnected { actions.append(.send(.taken(shared))) }
   }
 
   /// Offers to answer requests for a pattern.
@@ -193,11 +223,11 @@ struct MemberState {
     let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, recoveries: recoveries, subscriptions: Array(subscribed.first),
-      answers: Array(answered.first))
+      position: position, settled: shares.settled, recoveries: recoveries,
+      subscriptions: Array(subscribed.first), answers: answered.first.map(\.pattern))
     actions.append(.send(.hello(hello)))
-    for pattern in subscribed.rest { actions.append(.send(.subscribe(pattern))) }
-    for pattern in answered.rest { actions.append(.send(.answer(pattern))) }
+    for interest in subscribed.rest { actions.append(.send(.subscribe(interest))) }
+    for interest in answered.rest { actions.append(.send(.answer(interest.pattern))) }
   }
 
   /// The connection is closed.
@@ -220,9 +250,14 @@ struct MemberState {
     case .message(let message): receive(message, &actions)
     case .sequenced(let sender, let first, let count, let position):
       sequenced(sender, first, count, position, &actions)
-    case .ping(let position):
+    case .ping(let position, let settled):
       advance(to: position)
+      shares.settle(upTo: settled)
       mustAcknowledge = true
+    case .shared(let group, let message): receive(message, of: group, &actions)
+    case .unheard(let count): actions.append(.unheard(Int(count)))
+    case .refused(let reason): actions.append(.refused(reason))
+    case .dropped(let subject): actions.append(.dropped(number: 0, subject: subject))
     case .lost(let losses): receive(losses, &actions)
     case .missed(let message): missed(message, &actions)
     case .welcome(_, let busID): welcome(busID)
@@ -241,6 +276,12 @@ struct MemberState {
       self.peers = peers
       self.hub = hub
       actions.append(.peers(peers, hub: hub))
+    case .joined(let peer):
+      peers.append(peer)
+      hasNewPeers = true
+    case .left(let id):
+      peers.removeAll { $0.id == id }
+      hasNewPeers = true
     case .flushed(let token):
       guard outbox.flushed(token) else { return }
       actions.append(.flushed(token: token))
@@ -253,6 +294,8 @@ struct MemberState {
   mutating func endRead(_ actions: inout [MemberAction]) {
     silentTicks = 0
     receivedKeys = nil
+    if hasNewPeers, let hub { actions.append(.peers(peers, hub: hub)) }
+    hasNewPeers = false
     guard mustAcknowledge else { return }
     mustAcknowledge = false
     actions.append(.send(.pong(position)))
@@ -276,14 +319,12 @@ struct MemberState {
     }
     silentTicks += 1
     if isOpen && silentTicks == 1 { noteCalm() }
-    guard hubIsSilent else { return }
-    let claims = silentTicks == patience && !isOwnHub
-    if claims {
-      // On a machine that is too slow for hubs to answer, one takeover must not cause the next.
-      patience = min(2 * patience, max(80, silenceLimit))
-      calmTicks = 0
-    }
-    actions.append(.silent(after: generation, claims: claims))
+    if isOpen && silentTicks > 1 { actions.append(.send(.ping)) }
+    guard silentTicks == patience, !isOwnHub else { return }
+    // On a machine that is too slow for hubs to answer, one takeover must not cause the next.
+    patience = min(2 * patience, max(80, silenceLimit))
+    calmTicks = 0
+    actions.append(.silent(after: generation))
   }
 
   private mutating func noteCalm() {

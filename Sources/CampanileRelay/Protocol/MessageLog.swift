@@ -20,7 +20,7 @@ struct MessageLog {
   /// The highest position of which no trace is left.
   private(set) var floor = Position.none
 
-  init(limit: Int, traceLimit: Int = 65_536, subjectLimit: Int = 4 << 20) {
+  init(limit: Int, traceLimit: Int = 8_192, subjectLimit: Int = 1 << 20) {
     self.limit = limit
     self.traceLimit = traceLimit
     self.subjectLimit = subjectLimit
@@ -36,6 +36,11 @@ struct MessageLog {
   ///
   /// Call `trim` afterwards until it returns nil.
   mutating func append(_ entry: consuming LogEntry) {
+    // Most messages in a row have the same path and subject, which then are in memory once.
+    if let last = entries.last?.message {
+      if last.path == entry.message.path { entry.message.path = last.path }
+      if last.subject == entry.message.subject { entry.message.subject = last.subject }
+    }
     if entry.isForgotten, entries.isEmpty {
       appendTrace(entry)
     } else {

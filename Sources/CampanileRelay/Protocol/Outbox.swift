@@ -75,6 +75,11 @@ struct Outbox {
   /// Ends a flush, and returns whether it had not ended before.
   mutating func flushed(_ token: UInt64) -> Bool { flushes.removeValue(forKey: token) != nil }
 
+  /// Whether a hub has to answer something.
+  var isWaiting: Bool {
+    !underWay.isEmpty || sentNumber < lastNumber || !frames.isEmpty || !flushes.isEmpty
+  }
+
   /// The number of the last message under way, or 0.
   private var lastUnderWay: UInt64 {
     underWay.isEmpty ? 0 : underWay[underWay.count - 1].message.number

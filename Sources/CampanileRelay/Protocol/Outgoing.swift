@@ -245,7 +245,7 @@ extension HubFrame {
   /// The bytes of the frame, roughly.
   var estimatedSize: Int {
     switch self {
-    case .message(let message): message.cost
+    case .message(let message), .shared(_, let message): message.cost
     case .request(let request): 64 + request.payload.count
     case .reply(_, _, let payload): 64 + payload.count
     case .peers(let peers, _): 64 + 64 * peers.count

@@ -8,6 +8,7 @@ struct Queue<Element> {
 
   var isEmpty: Bool { count == 0 }
   var first: Element? { isEmpty ? nil : slots[head] }
+  var last: Element? { isEmpty ? nil : self[count - 1] }
 
   private func place(_ index: Int) -> Int {
     let place = head + index

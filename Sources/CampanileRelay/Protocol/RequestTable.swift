@@ -4,6 +4,8 @@ struct RequestTable {
   private var pending: [UInt64: UInt32] = [:]
   private var last: UInt64 = 0
 
+  var isEmpty: Bool { pending.isEmpty }
+
   /// Begins a request that ends after some ticks of 100 ms at the latest.
   mutating func begin(milliseconds: UInt32) -> UInt64 {
     last += 1

@@ -7,6 +7,7 @@ extension Relay {
   /// ```swift
   /// relay.carry(TrackChanged.self, in: center)
   /// relay.carry(Ring.self, in: center, .inward, .where(\.tower, "north"))
+  /// relay.carry(Job.self, in: center, .inward, .oneOf("workers"))  // each job to one of them
   /// ```
   ///
   /// If the type is carried in this center already, this changes the direction and the filters. The
@@ -34,7 +35,7 @@ extension Relay {
       way.carryOut(type, in: center, file, line)
     }
     if direction != .outward {
-      way.carryIn(type, in: center, pattern)
+      way.carryIn(type, in: center, pattern, filters.group(file, line))
     }
   }
 
@@ -72,7 +73,9 @@ extension Relay {
       }
     }
     if direction != .outward {
-      way.carryIn(type, in: center, pattern) { SubjectName.unescaped($0).flatMap(find) }
+      way.carryIn(type, in: center, pattern, filters.group(file, line)) {
+        SubjectName.unescaped($0).flatMap(find)
+      }
     }
   }
 
@@ -87,8 +90,12 @@ extension Relay {
 
 /// A condition on the messages that are carried inward.
 public struct RelayFilter<Message: RelayedMessage>: Sendable {
-  let keyPath: any PartialKeyPath<Message> & Sendable
-  let value: String
+  fileprivate enum Kind: Sendable {
+    case value(String, at: any PartialKeyPath<Message> & Sendable)
+    case group(String)
+  }
+
+  fileprivate let kind: Kind
 
   /// Accepts messages with `value` at a key path that is a token of the type's relay subject.
   ///
@@ -97,7 +104,38 @@ public struct RelayFilter<Message: RelayedMessage>: Sendable {
   public static func `where`<Value: LosslessStringConvertible & Sendable>(
     _ keyPath: any KeyPath<Message, Value> & Sendable, _ value: Value
   ) -> Self {
-    Self(keyPath: keyPath, value: value.description)
+    Self(kind: .value(value.description, at: keyPath))
+  }
+
+  /// Shares the messages with the relays that name the same group: one of them gets each.
+  ///
+  /// On one host, a message is given to the relay of the group that has the fewest others in hand, and it
+  /// is in hand until its observers have returned, those on queues and asynchronous ones too. If the
+  /// process dies or stops before that, another relay of the group gets the message, and it may be heard
+  /// twice. Each relay hears the messages of one sender in their order, except those that it gets because
+  /// another process has died. The relay that posts a message does not get it.
+  ///
+  /// If no relay of the group is there, the message is counted in ``Relay/unheard``. If the group takes
+  /// less than is posted, 8 MB of messages wait. Beyond that the oldest are dropped, and the relay that
+  /// posted them reports a loss.
+  ///
+  /// - Parameter group: A name of 1 to 256 bytes; anything else is a precondition failure, and so is a
+  ///   second group.
+  public static func oneOf(_ group: String) -> Self { Self(kind: .group(group)) }
+}
+
+extension Array {
+  /// The group with which the messages are shared.
+  fileprivate func group<Message: RelayedMessage>(
+    _ file: StaticString, _ line: UInt
+  ) -> String? where Element == RelayFilter<Message> {
+    let groups = compactMap { filter -> String? in
+      if case .group(let group) = filter.kind { group } else { nil }
+    }
+    require(
+      groups.count < 2,
+      "\(Message.self) is carried at \(file):\(line) for one of \(groups); it takes one group")
+    return groups.first.map(SubjectName.checkedGroup)
   }
 }
 
@@ -105,13 +143,15 @@ extension RelaySubject where Message: RelayedMessage {
   fileprivate func pattern(
     _ filters: [RelayFilter<Message>], _ file: StaticString, _ line: UInt
   ) -> String {
-    for filter in filters {
+    var values: [AnyKeyPath: String] = [:]
+    for case .value(let value, let keyPath) in filters.map(\.kind) {
       require(
-        has(filter.keyPath),
-        "\(Message.self) is filtered at \(file):\(line) by \(filter.keyPath), which is no token of "
+        has(keyPath),
+        "\(Message.self) is filtered at \(file):\(line) by \(keyPath), which is no token of "
           + "its relaySubject")
+      values[keyPath] = value
     }
-    return pattern(where: .init(filters.map { ($0.keyPath, $0.value) }) { $1 })
+    return pattern(where: values)
   }
 }
 
@@ -253,34 +293,35 @@ final class CarriedWay: Sendable {
   /// - Parameter find: What a message is about, by the last token of its name: messages about what is
   ///   not found are not posted. Without this closure, messages are about nothing.
   func carryIn<M: RelayedMessage>(
-    _ type: M.Type, in center: MessageCenter, _ pattern: String,
+    _ type: M.Type, in center: MessageCenter, _ pattern: String, _ group: String?,
     _ find: (@Sendable (Substring) -> M.Subject?)? = nil
   ) {
     let carrier = PathStep(number: core.link.step)
-    let subscription = Subscription(core, to: pattern) {
+    let subscription = Subscription(core, to: pattern, in: group) {
       [weak self, weak center, weak core = core] payload in
       guard let center else {
         // No observer is left for the messages, which other processes still send.
         if let self { core?.carried.remove(self) }
-        return
+        return false
       }
-      if payload.path.contains(center.pathStep) { return }
+      if payload.path.contains(center.pathStep) { return true }
       let message: M
       do {
         message = try M(relayPayload: payload.bytes, version: payload.version)
       } catch {
         core?.reportUndecodable(payload, M.self, error)
-        return
+        return true
       }
       var subject: M.Subject?
       if let find {
         subject = find(payload.subject.split(separator: ".").last ?? "")
-        if subject == nil { return }
+        if subject == nil { return true }
       }
       // It may have ended while the message was decoded.
-      if self?.isInwardEnded.load(ordering: .acquiring) != false { return }
+      if self?.isInwardEnded.load(ordering: .acquiring) != false { return false }
       center.post(
         message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
+      return true
     }
     let isOver = state.withLock { state in
       (state.subscription, state.center) = (subscription, center)

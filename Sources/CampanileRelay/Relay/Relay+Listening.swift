@@ -26,12 +26,16 @@ extension Relay {
   /// The messages are sent to this process only while the signal has observers. An observation is
   /// in effect when ``flush()`` returns. After the relay has ended, an observation ends at once.
   ///
-  /// - Parameter pattern: Tokens with dots between them. `*` matches any one token, and `>` matches
-  ///   all tokens that follow. Anything else is a precondition failure.
-  public func raw(_ pattern: String) -> Signal<RelayedPayload> {
-    let known = checked(pattern)
-    return Signal(
-      base: Listening(core, to: pattern, core.payloads.signal) { known.matches($0.subject) })
+  /// A message costs the observers that hear it. The first one of each name is also compared with all
+  /// patterns that have wildcards, and so is one whose name was not among the last 4,096.
+  ///
+  /// - Parameters:
+  ///   - pattern: Tokens with dots between them. `*` matches any one token, and `>` matches all tokens
+  ///     that follow. Anything else is a precondition failure.
+  ///   - group: A group that shares the messages; see ``RelayFilter/oneOf(_:)``.
+  public func raw(_ pattern: String, oneOf group: String? = nil) -> Signal<RelayedPayload> {
+    let group = group.map(SubjectName.checkedGroup)
+    return Signal(base: Hearing(core, to: checked(pattern).text, in: group))
   }
 
   /// Sends bytes under a name.
@@ -82,69 +86,67 @@ extension Relay {
 }
 
 /// The arriving messages under the names of a pattern, subscribed to while there are observers.
-final class Listening<Element: Sendable>: SignalBase {
+private final class Hearing: SignalBase {
   private let core: RelayCore
   private let pattern: String
-  private let answers: Bool
-  private let all: Signal<Element>
-  private let isWanted: @Sendable (Element) -> Bool
+  private let group: String?
 
-  /// - Parameters:
-  ///   - answers: Whether it is for requests.
-  ///   - all: All arriving messages.
-  ///   - isWanted: Whether a message matches the pattern.
-  init(
-    _ core: RelayCore, to pattern: String, answers: Bool = false, _ all: Signal<Element>,
-    _ isWanted: @escaping @Sendable (Element) -> Bool
-  ) {
-    self.core = core
-    self.pattern = pattern
-    self.answers = answers
-    self.all = all
-    self.isWanted = isWanted
+  init(_ core: RelayCore, to pattern: String, in group: String?) {
+    (self.core, self.pattern, self.group) = (core, pattern, group)
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<RelayedPayload>,
+    _ options: SourceOptions<RelayedPayload>
   ) -> Registration {
-    let subscription = Subscription(core, to: pattern, answers: answers, nil)
-    let wanted = body.mapped(once: options.isOnce, where: isWanted) {
-      [isWanted] (message: Element, pass) in
-      if isWanted(message) { try pass(message) }
+    // One for each observer, so that a message finds those that hear its name, and no others.
+    let source = Broadcaster<RelayedPayload>()
+    let subscription = Subscription(core, to: pattern, in: group, whenEnded: source.finish) {
+      [group] payload in
+      // An observation that has ended takes no message off the others of its group.
+      if group != nil && source.observerCount == 0 { return false }
+      source.send(payload, trackedBy: payload.tracker)
+      return true
     }
-    return all.register(request, wanted.keeping(subscription), SourceOptions())
+    return source.signal.register(request, body.keeping(subscription), options)
   }
 
-  var reference: @Sendable () -> (any SignalBase<Element>)? {
-    { [weak core, pattern, answers, all, isWanted] in
-      core.map { Listening($0, to: pattern, answers: answers, all, isWanted) }
-    }
+  var reference: @Sendable () -> (any SignalBase<RelayedPayload>)? {
+    { [weak core, pattern, group] in core.map { Hearing($0, to: pattern, in: group) } }
   }
 }
 
 /// A pattern that a relay has sent to it, until this is released.
 final class Subscription: Sendable {
   private let core: RelayCore
-  private let pattern: String
-  private let answers: Bool
+  private let wanted: Routes.Wanted
   private let route: Routes.Route?
   private let isEnded = Locked(false)
 
+  /// Hears messages.
+  ///
   /// - Parameters:
-  ///   - answers: Whether it is for requests.
-  ///   - body: Called with each arriving message, on the relay's queue.
+  ///   - group: Those who share the messages.
+  ///   - whenEnded: Called when the relay has ended, and nothing more comes.
+  ///   - body: Called with each arriving message, on the relay's queue, and says whether it took it.
   init(
-    _ core: RelayCore, to pattern: String, answers: Bool = false,
-    _ body: (@Sendable (RelayedPayload) -> Void)?
+    _ core: RelayCore, to pattern: String, in group: String?,
+    whenEnded: @escaping @Sendable () -> Void = {},
+    _ body: @escaping @Sendable (RelayedPayload) -> Bool
   ) {
     self.core = core
-    self.pattern = pattern
-    self.answers = answers
+    wanted = Routes.Wanted(.messages, pattern, group)
     // A pattern of the relay's own, which it has checked.
-    route = body.map { Routes.Route(try! SubjectPattern(validating: pattern), $0) }
-    if let route { core.routes.add(route) }
-    core.want(pattern, answers: answers)
+    let route = Routes.Route(try! SubjectPattern(validating: pattern), in: group, whenEnded, body)
+    self.route = route
+    core.routes.add(route)
+    core.want(wanted)
+  }
+
+  /// Answers requests, which `RelayCore.requests` sends.
+  init(_ core: RelayCore, answering pattern: String) {
+    (self.core, wanted, route) = (core, Routes.Wanted(.requests, pattern), nil)
+    core.want(wanted)
   }
 
   deinit { end() }
@@ -156,6 +158,6 @@ final class Subscription: Sendable {
     }
     if !isFirst { return }
     if let route { core.routes.remove(route) }
-    core.unwant(pattern, answers: answers)
+    core.unwant(wanted)
   }
 }

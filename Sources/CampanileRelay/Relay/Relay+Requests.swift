@@ -136,12 +136,7 @@ extension Relay {
     _ pattern: String, _ file: StaticString, _ line: UInt,
     _ answer: @escaping @Sendable (IncomingRequest) async throws -> [UInt8]
   ) -> ObservationToken {
-    let known = checked(pattern)
-    let source = Signal(
-      base: Listening(core, to: pattern, answers: true, core.requests.signal) {
-        known.matches($0.subject)
-      })
-    return source.observe(file: file, line: line) {
+    return Signal(base: Answering(core, checked(pattern))).observe(file: file, line: line) {
       [weak core = core, answers = core.answers] request in
       guard request.take() else { return }
       answers.begin()
@@ -155,6 +150,35 @@ extension Relay {
         }
       }
     }
+  }
+}
+
+/// The arriving requests under the names of a pattern, subscribed to while there are observers.
+private final class Answering: SignalBase {
+  private let core: RelayCore
+  private let pattern: SubjectPattern
+
+  init(_ core: RelayCore, _ pattern: SubjectPattern) {
+    (self.core, self.pattern) = (core, pattern)
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<IncomingRequest>,
+    _ options: SourceOptions<IncomingRequest>
+  ) -> Registration {
+    let subscription = Subscription(core, answering: pattern.text)
+    let isWanted: @Sendable (IncomingRequest) -> Bool = { [pattern] in
+      pattern.matches($0.subject)
+    }
+    let wanted = body.mapped(once: options.isOnce, where: isWanted) {
+      (request: IncomingRequest, pass) in
+      if isWanted(request) { try pass(request) }
+    }
+    return core.requests.signal.register(request, wanted.keeping(subscription), SourceOptions())
+  }
+
+  var reference: @Sendable () -> (any SignalBase<IncomingRequest>)? {
+    { [weak core, pattern] in core.map { Answering($0, pattern) } }
   }
 }
 

@@ -78,6 +78,12 @@ public final class Relay: Sendable {
   /// relay has ended and the last event is delivered, observations and sequences of the events end.
   public var events: Signal<RelayEvent> { core.events.signal }
 
+  /// How many messages of this relay were for nobody.
+  ///
+  /// No other relay carried their type inward, or nobody was there of a group that had shared such
+  /// messages before; see ``RelayFilter/oneOf(_:)``.
+  public var unheard: ReadOnlyState<Int> { core.unheard.readOnly }
+
   // MARK: Waiting
 
   /// Waits until the other processes know what this relay carries and have its earlier posts.

@@ -11,8 +11,7 @@ final class RelayCore: RelayReceiver, Sendable {
   ///
   /// No task waits for it, so the call in which the relay was created does not count as waiting.
   private let eventDeliveries = DeliveryTracker(isAwaited: false)
-  /// What comes, for those who listen by name.
-  let payloads = Broadcaster<RelayedPayload>()
+  let unheard = CurrentValue(0)
   let requests = Broadcaster<IncomingRequest>()
   let routes: Routes
   let carried = CarriedTypes()
@@ -63,19 +62,17 @@ final class RelayCore: RelayReceiver, Sendable {
   }
 
   /// Asks for the messages, or offers to answer the requests, of a pattern that nobody wanted before.
-  func want(_ pattern: String, answers: Bool) {
-    if let reason = RelayLimits.objection(toPattern: pattern) {
-      return report(.denied(subject: pattern, reason))
+  func want(_ wanted: Routes.Wanted) {
+    if let reason = RelayLimits.objection(toPattern: wanted.pattern) {
+      return report(.denied(subject: wanted.pattern, reason))
     }
-    let operation = answers ? RelayOperation.answer(pattern) : .subscribe(pattern)
-    if routes.want(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
+    if routes.want(wanted, { outbox.append(wanted.beginning) }) { scheduleSending() }
   }
 
   /// Takes that back, if nobody wants it any more.
-  func unwant(_ pattern: String, answers: Bool) {
-    if RelayLimits.objection(toPattern: pattern) != nil { return }
-    let operation = answers ? RelayOperation.stopAnswering(pattern) : .unsubscribe(pattern)
-    if routes.unwant(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
+  func unwant(_ wanted: Routes.Wanted) {
+    if RelayLimits.objection(toPattern: wanted.pattern) != nil { return }
+    if routes.unwant(wanted, { outbox.append(wanted.end) }) { scheduleSending() }
   }
 
   @inline(never)
@@ -201,7 +198,20 @@ final class RelayCore: RelayReceiver, Sendable {
         subject: subject, sender: heading.sender, version: Int(version), bytes: payload,
         path: path.map { PathStep(number: $0) }, tracker: trackerOfDeliveries())
       for route in heading.routes { route.deliver(message) }
-      payloads.send(message, trackedBy: message.tracker)
+    case .shared(let group, let sender, let subject, let version, let path, let payload, let done):
+      let heading = routes.find(subject, of: sender, in: group)
+      let tracker = DeliveryTracker()
+      let message = RelayedPayload(
+        subject: subject, sender: heading.sender, version: Int(version), bytes: payload,
+        path: path.map { PathStep(number: $0) }, tracker: tracker)
+      // All of them, and not only the first that takes it.
+      let isTaken = heading.routes.count { $0.deliver(message) } > 0
+      openDeliveries.begin()
+      tracker.end { [openDeliveries] in
+        done(isTaken)
+        openDeliveries.end()
+      }
+    case .unheard(let count): unheard.update { $0 += count }
     case .request(let sender, let correlation, let subject, let version, let payload):
       deliver(
         IncomingRequest(
@@ -327,7 +337,7 @@ final class RelayCore: RelayReceiver, Sendable {
     waiting.end()
     answers.close()
     openDeliveries.close()
-    payloads.finish()
+    routes.end()
     requests.finish()
     deliveries.async {
       if self.state.value == .ended { return }

@@ -27,8 +27,9 @@ extension RelayLink {
 
 /// The operations that a relay requests from its link.
 package enum RelayOperation: Sendable {
-  case subscribe(String)
-  case unsubscribe(String)
+  /// Each message of a group goes to one of the relays that name it.
+  case subscribe(String, group: String? = nil)
+  case unsubscribe(String, group: String? = nil)
   case answer(String)
   case stopAnswering(String)
   case posts(RelayPosts)
@@ -62,10 +63,19 @@ package enum AnswerStatus: UInt8, Sendable {
 package enum RelayIncident: Sendable {
   case message(
     sender: UInt64, subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
+  /// A message for those of this relay who named a group.
+  ///
+  /// `done` is called once it has been delivered, to observers on queues and in tasks too, or at once
+  /// with `false` if nobody here takes it any more.
+  indirect case shared(
+    group: String, sender: UInt64, subject: String, version: UInt32, path: [UInt64],
+    payload: [UInt8], done: @Sendable (Bool) -> Void)
   case request(
     from: UInt64, correlation: UInt64, subject: String, version: UInt32, payload: [UInt8])
   case reply(correlation: UInt64, AnswerStatus, payload: [UInt8])
   case flushed(UInt64)
+  /// So many messages of this relay were for nobody.
+  case unheard(Int)
   case lost(sender: UInt64?, subject: String?, count: Int?, String)
   /// The carrier, which is a part of this relay, has sent somebody away; the reason is a sentence.
   case sentAway(String)

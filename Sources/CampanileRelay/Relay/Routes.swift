@@ -6,16 +6,27 @@ final class Routes: Sendable {
   /// A receiver of the messages that match a pattern.
   final class Route: Sendable {
     fileprivate let pattern: SubjectPattern
-    private let body: @Sendable (RelayedPayload) -> Void
+    fileprivate let group: String?
+    fileprivate let whenEnded: @Sendable () -> Void
+    private let body: @Sendable (RelayedPayload) -> Bool
     private let isEnded = Atomic<Bool>(false)
 
-    init(_ pattern: SubjectPattern, _ body: @escaping @Sendable (RelayedPayload) -> Void) {
-      self.pattern = pattern
-      self.body = body
+    /// - Parameters:
+    ///   - group: Those who share the messages.
+    ///   - whenEnded: Called when the relay has ended, and nothing more comes.
+    ///   - body: Says whether it took the message.
+    init(
+      _ pattern: SubjectPattern, in group: String? = nil,
+      _ whenEnded: @escaping @Sendable () -> Void = {},
+      _ body: @escaping @Sendable (RelayedPayload) -> Bool
+    ) {
+      (self.pattern, self.group, self.whenEnded, self.body) = (pattern, group, whenEnded, body)
     }
 
-    func deliver(_ message: RelayedPayload) {
-      if !isEnded.load(ordering: .acquiring) { body(message) }
+    /// - Returns: Whether the message has been taken.
+    @discardableResult
+    func deliver(_ message: RelayedPayload) -> Bool {
+      !isEnded.load(ordering: .acquiring) && body(message)
     }
 
     /// Hears nothing more, once this has returned, but for a call that runs.
@@ -25,6 +36,7 @@ final class Routes: Sendable {
   /// A name and a sender, and what was found for them.
   final class Heading: Sendable {
     fileprivate let name: String
+    /// Those who hear it, in the order in which they were added.
     let routes: [Route]
     let sender: RelayPeer
     fileprivate let generation: Int
@@ -34,16 +46,40 @@ final class Routes: Sendable {
     }
   }
 
-  private struct Wanted: Hashable {
+  /// What a relay asks its link for.
+  struct Wanted: Hashable, Sendable {
+    enum What { case messages, requests }
+    let what: What
     let pattern: String
-    /// Whether requests are wanted, and not messages.
-    let answers: Bool
+    /// Those who share the messages.
+    let group: String?
+
+    init(_ what: What, _ pattern: String, _ group: String? = nil) {
+      (self.what, self.pattern, self.group) = (what, pattern, group)
+    }
+
+    var beginning: RelayOperation {
+      what == .requests ? .answer(pattern) : .subscribe(pattern, group: group)
+    }
+    var end: RelayOperation {
+      what == .requests ? .stopAnswering(pattern) : .unsubscribe(pattern, group: group)
+    }
   }
 
-  private struct State {
-    var routes: [Route] = []
+  /// A name, for all or for those of a group.
+  fileprivate struct Name: Hashable {
+    let text: String
+    let group: String?
+  }
+
+  fileprivate struct State {
+    /// Those whose pattern is a name, by that name, and the others.
+    var named: [Name: [Numbered]] = [:]
+    var others: [Numbered] = []
+    var lastNumber = 0
     /// Those of a name that has been looked for.
-    var found: [String: [Route]] = [:]
+    var found: [Name: [Route]] = [:]
+    var isEnded = false
     /// How many want each pattern.
     var wanted: [Wanted: Int] = [:]
     /// Whether no more requests are wanted, whoever asks for some.
@@ -51,6 +87,12 @@ final class Routes: Sendable {
     var peers: [UInt64: RelayPeer] = [:]
     /// The sender of stored messages, which may have left long ago.
     var sender: RelayPeer?
+  }
+
+  /// A route, and its place in the order in which all were added.
+  fileprivate struct Numbered {
+    let number: Int
+    let route: Route
   }
 
   private let state = Locked(State())
@@ -66,12 +108,11 @@ final class Routes: Sendable {
   /// - Parameter queue: Called for the first, under the lock: who comes next, and returns, finds in
   ///   the queue what says so.
   /// - Returns: What `queue` returned, or `false`.
-  func want(_ pattern: String, answers: Bool, _ queue: () -> Bool) -> Bool {
-    let pattern = Wanted(pattern: pattern, answers: answers)
-    return state.withLock { state in
-      if answers, state.isAnsweringOver { return false }
-      state.wanted[pattern, default: 0] += 1
-      return state.wanted[pattern] == 1 && queue()
+  func want(_ wanted: Wanted, _ queue: () -> Bool) -> Bool {
+    state.withLock { state in
+      if wanted.what == .requests, state.isAnsweringOver { return false }
+      state.wanted[wanted, default: 0] += 1
+      return state.wanted[wanted] == 1 && queue()
     }
   }
 
@@ -79,11 +120,10 @@ final class Routes: Sendable {
   ///
   /// - Parameter queue: Called for the last, under the lock.
   /// - Returns: What `queue` returned, or `false`.
-  func unwant(_ pattern: String, answers: Bool, _ queue: () -> Bool) -> Bool {
-    let pattern = Wanted(pattern: pattern, answers: answers)
-    return state.withLock { state in
-      guard let count = state.wanted[pattern] else { return false }
-      state.wanted[pattern] = count == 1 ? nil : count - 1
+  func unwant(_ wanted: Wanted, _ queue: () -> Bool) -> Bool {
+    state.withLock { state in
+      guard let count = state.wanted[wanted] else { return false }
+      state.wanted[wanted] = count == 1 ? nil : count - 1
       return count == 1 && queue()
     }
   }
@@ -96,7 +136,7 @@ final class Routes: Sendable {
     state.withLock { state in
       state.isAnsweringOver = true
       var isFirst = false
-      for wanted in state.wanted.keys where wanted.answers {
+      for wanted in state.wanted.keys where wanted.what == .requests {
         state.wanted[wanted] = nil
         if queue(wanted.pattern) { isFirst = true }
       }
@@ -107,42 +147,74 @@ final class Routes: Sendable {
   // MARK: Routes
 
   func add(_ route: Route) {
-    state.withLock { state in
-      state.routes.append(route)
+    let isEnded = state.withLock { state in
+      if state.isEnded { return true }
+      state.lastNumber += 1
+      let numbered = Numbered(number: state.lastNumber, route: route)
+      if let name = route.name {
+        state.named[name, default: []].append(numbered)
+      } else {
+        state.others.append(numbered)
+      }
       state.found = [:]
       generation.add(1, ordering: .releasing)
+      return false
     }
+    if isEnded { route.whenEnded() }
   }
 
   func remove(_ route: Route) {
     route.end()
     state.withLock { state in
-      state.routes.removeAll { $0 === route }
+      if let name = route.name {
+        state.named[name]?.removeAll { $0.route === route }
+        if state.named[name]?.isEmpty == true { state.named[name] = nil }
+      } else {
+        state.others.removeAll { $0.route === route }
+      }
       state.found = [:]
       generation.add(1, ordering: .releasing)
     }
   }
 
+  /// The relay has ended: nothing more comes, to those who are added later neither.
+  func end() {
+    let routes = state.withLock { state in
+      state.isEnded = true
+      defer { (state.named, state.others, state.found) = ([:], [], [:]) }
+      return (state.named.values.joined() + state.others).map(\.route)
+    }
+    for route in routes {
+      route.end()
+      route.whenEnded()
+    }
+  }
+
   /// Who hears the messages of a name, and who has sent one.
   ///
-  /// - Parameter last: What was found last, which is right if nothing has changed since.
-  func find(_ name: String, of sender: UInt64, after last: Heading? = nil) -> Heading {
+  /// - Parameters:
+  ///   - group: Those to whom it was given, who share it; otherwise those who share nothing hear it.
+  ///   - last: What was found last for nobody who shares, which is right if nothing has changed since.
+  func find(
+    _ text: String, of sender: UInt64, in group: String? = nil, after last: Heading? = nil
+  ) -> Heading {
     // Without the lock. A message that a new route must receive arrives after the route was counted.
     if let last, last.generation == generation.load(ordering: .acquiring),
-      last.sender.id == sender, last.name == name
+      last.sender.id == sender, last.name == text
     {
       return last
     }
     return state.withLock { state in
+      let name = Name(text: text, group: group)
       let known = state.found[name]
-      let routes = known ?? state.routes.filter { $0.pattern.matches(name) }
+      let routes = known ?? state.routes(of: name)
       if known == nil {
         if state.found.count >= Self.limit { state.found = [:] }
         state.found[name] = routes
       }
       let peer = state.peers[sender] ?? (state.sender?.id == sender ? state.sender : nil)
       return Heading(
-        name, routes, peer ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false),
+        text, routes, peer ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false),
         generation.load(ordering: .relaxed))
     }
   }
@@ -167,4 +239,20 @@ final class Routes: Sendable {
   }
 
   func peer(_ id: UInt64) -> RelayPeer? { state.withLock { $0.peers[id] } }
+}
+
+extension Routes.Route {
+  /// The pattern, if it is a name.
+  fileprivate var name: Routes.Name? {
+    pattern.hasWildcard ? nil : Routes.Name(text: pattern.text, group: group)
+  }
+}
+
+extension Routes.State {
+  fileprivate func routes(of name: Routes.Name) -> [Routes.Route] {
+    let others = others.filter {
+      $0.route.group == name.group && $0.route.pattern.matches(name.text)
+    }
+    return (named[name, default: []] + others).sorted { $0.number < $1.number }.map(\.route)
+  }
 }

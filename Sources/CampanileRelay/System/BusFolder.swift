@@ -6,6 +6,8 @@
   import Musl
 #endif
 
+import Campanile
+
 /// The folder of a bus, which is one user's.
 ///
 /// A hub of the generation 35 has `hub.z.lock`, which it made and keeps locked, and listens at
@@ -13,6 +15,25 @@
 /// a process dies.
 struct BusFolder: Sendable {
   let path: String
+  /// Why there is no bus, whatever is in the folder.
+  private let refusal: String?
+  private let opened = Opened()
+
+  /// The folder, once it has been opened and checked.
+  private final class Opened: Sendable {
+    private let folder = Locked<Directory?>(nil)
+
+    var value: Directory? { folder.withLock { $0 } }
+
+    /// Keeps a folder, unless the one that is kept is the same.
+    func exchange(_ found: Directory) -> Directory {
+      folder.withLock { folder in
+        if let folder, folder.isInPlace { return folder }
+        folder = found
+        return found
+      }
+    }
+  }
 
   /// - Parameters:
   ///   - bus: The name of the bus, of any characters.
@@ -20,7 +41,9 @@ struct BusFolder: Sendable {
   init(bus: String, in folder: String?) {
     let name = SubjectName.escaped(bus)
     // With a slash at its end, a link would be followed, and one bus would have two names.
-    let folder = Self.withoutSlash(folder ?? Self.standard) + "/"
+    let standard = Self.standard
+    refusal = folder == nil ? standard.refusal : nil
+    let folder = Self.withoutSlash(folder ?? standard.folder) + "/"
     let short = String(hash(name), radix: 36)
     // A long name would make the path of the socket too long.
     let fits = name.utf8.count <= 40 && UnixSocket.hasRoom(for: Self.lastSocket(in: folder + name))
@@ -68,21 +91,29 @@ struct BusFolder: Sendable {
       String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
   }()
 
-  private static var standard: String {
+  private static var standard: (folder: String, refusal: String?) {
     standard(runtime: environment("XDG_RUNTIME_DIR"), temporary: environment("TMPDIR"))
   }
 
-  /// The user's folder of buses, by the values of `XDG_RUNTIME_DIR` and `TMPDIR`.
+  /// The user's folder of buses, by the values of `XDG_RUNTIME_DIR` and `TMPDIR`, or why it is not known.
   ///
   /// `sudo -E` leaves the variable of the user who called it. A folder that root made there would shut
-  /// that user out, so a runtime folder of another user is not used.
-  static func standard(runtime: String?, temporary: String?) -> String {
-    if let runtime, runtime.hasPrefix("/") {
-      var status = stat()
-      let isThere = unsafe stat(runtime, &status) == 0
-      if !isThere || status.st_uid == geteuid() { return runtime + "/campanile" }
+  /// that user out, and another folder would be that of another bus, whose relays hear nobody.
+  static func standard(
+    runtime: String?, temporary: String?
+  ) -> (folder: String, refusal: String?) {
+    let own = withoutSlash(temporary ?? "/tmp") + "/campanile-\(geteuid())"
+    guard let runtime, runtime.hasPrefix("/") else { return (own, nil) }
+    var status = stat()
+    if unsafe stat(runtime, &status) == 0, status.st_uid != geteuid() {
+      return (
+        own,
+        "XDG_RUNTIME_DIR is \(runtime), a folder of the user \(status.st_uid), and this process runs "
+          + "as the user \(geteuid()): unset the variable, as sudo does without -E, or name a folder "
+          + "for the bus."
+      )
     }
-    return withoutSlash(temporary ?? "/tmp") + "/campanile-\(geteuid())"
+    return (runtime + "/campanile", nil)
   }
 
   private static func withoutSlash(_ path: String) -> String {
@@ -99,18 +130,18 @@ struct BusFolder: Sendable {
   // MARK: Making
 
   /// Makes the folder, unless it is there, and checks that nobody else can reach into it.
-  func prepare() throws(SystemError) {
+  func prepare() throws(SystemError) { _ = try open() }
+
+  /// The folder, which is opened again if another one has taken its place.
+  private func open() throws(SystemError) -> Directory {
+    if let refusal { throw SystemError(sentence: refusal) }
     try UnixSocket.check(Self.lastSocket(in: path))
-    guard let slash = path.lastIndex(of: "/") else { return }
+    let slash = path.lastIndex(of: "/") ?? path.startIndex
     let outer = String(path[..<slash])
     try checkFoldersAround(outer)
-    for folder in [outer, path] {
-      if unsafe mkdir(folder, 0o700) != 0 && errno != EEXIST {
-        throw SystemError("The folder \(folder) of the bus cannot be made")
-      }
-      // Before anything is made in it.
-      try check(folder)
-    }
+    let around = try Directory(making: outer, in: nil)
+    let found = try Directory(making: path, in: around)
+    return opened.exchange(found)
   }
 
   /// Checks that nobody else can put another folder in the place of this one, or of one around it.
@@ -132,43 +163,28 @@ struct BusFolder: Sendable {
     }
   }
 
-  private func check(_ folder: String) throws(SystemError) {
-    var status = stat()
-    if unsafe lstat(folder, &status) != 0 {
-      throw SystemError("The folder \(folder) of the bus cannot be looked at")
-    }
-    let kind = status.st_mode & S_IFMT
-    if kind == S_IFLNK {
-      throw SystemError(sentence: "\(folder) is a link, and must be a folder of yours.")
-    }
-    if kind != S_IFDIR {
-      throw SystemError(sentence: "\(folder) is no folder, and must be one of yours.")
-    }
-    if status.st_uid != geteuid() {
-      throw SystemError(
-        sentence: "The folder \(folder) belongs to the user \(status.st_uid), not to \(geteuid()).")
-    }
-    if status.st_mode & 0o077 != 0 {
-      throw SystemError(
-        sentence: "Others can reach into the folder \(folder), whose mode is "
-          + "\(String(status.st_mode & 0o777, radix: 8)) and must be 700.")
-    }
-  }
-
   // MARK: Generations
 
-  func lockPath(_ generation: UInt64) -> String { hubPath(generation, "lock") }
-  func socketPath(_ generation: UInt64) -> String { hubPath(generation, "sock") }
-  private func hubPath(_ generation: UInt64, _ kind: String) -> String {
-    path + "/hub." + String(generation, radix: 36) + "." + kind
+  func lockPath(_ generation: UInt64) -> String { path + "/" + lockName(generation) }
+  func socketPath(_ generation: UInt64) -> String { path + "/" + socketName(generation) }
+  private func lockName(_ generation: UInt64) -> String { hubName(generation, "lock") }
+  private func socketName(_ generation: UInt64) -> String { hubName(generation, "sock") }
+  private func hubName(_ generation: UInt64, _ kind: String) -> String {
+    "hub." + String(generation, radix: 36) + "." + kind
   }
-  private func memberPath(_ id: UInt64) -> String {
-    path + "/member." + String(id, radix: 16) + ".lock"
+  private func memberName(_ id: UInt64) -> String {
+    "member." + String(id, radix: 16) + ".lock"
+  }
+
+  /// The folder as it was opened first, or now.
+  private func folder() throws(SystemError) -> Directory {
+    if let folder = opened.value { return folder }
+    return try open()
   }
 
   /// The highest generation that anybody has claimed, or 0.
   func highestGeneration() throws(SystemError) -> UInt64 {
-    try names().compactMap(Self.generation).max() ?? 0
+    try folder().names().compactMap(Self.generation).max() ?? 0
   }
 
   /// The generation of a lock file.
@@ -177,23 +193,6 @@ struct BusFolder: Sendable {
     guard parts.count == 3, parts[0] == "hub", parts[2] == "lock" else { return nil }
     // A file of somebody else; there would be no generation after it.
     return UInt64(parts[1], radix: 36).flatMap { $0 <= lastGeneration ? $0 : nil }
-  }
-
-  private func names() throws(SystemError) -> [String] {
-    guard let folder = unsafe opendir(path) else {
-      throw SystemError("The folder \(path) of the bus cannot be read")
-    }
-    defer { unsafe closedir(folder) }
-    var names: [String] = []
-    while let entry = unsafe readdir(folder) {
-      // SAFETY: the entry is valid until the next call, and its name ends with a zero.
-      unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) {
-          names.append(unsafe String(cString: $0))
-        }
-      }
-    }
-    return names
   }
 
   /// Claims a generation, for which there can be one claim.
@@ -205,24 +204,30 @@ struct BusFolder: Sendable {
         sentence: "The bus has had \(Self.lastGeneration) hubs, and can have no more. End the "
           + "processes that use it, and remove the folder \(path).")
     }
-    let path = lockPath(generation)
-    let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-    if descriptor < 0 {
-      if errno == EEXIST { return nil }
-      throw SystemError("The file \(path) cannot be made")
-    }
+    guard let descriptor = try folder().make(lockName(generation)) else { return nil }
     // Whoever found it unlocked takes it for that of a dead hub, and goes on with the next one.
     guard let lock = FileLock(locking: descriptor) else { return nil }
+    // For processes with another version of the package.
+    lock.write("\(protocolVersion)")
     // The files of old generations are taken away: that this one was not there proves nothing. The
     // highest is never taken away.
     return try highestGeneration() == generation ? lock : nil
   }
 
+  /// The version of the frames that a hub speaks, which listens; `nil` for those before version 3.
+  func version(_ generation: UInt64) -> UInt32? {
+    opened.value?.text(of: lockName(generation)).flatMap { UInt32($0) }
+  }
+
   /// Whether nobody is the hub of a generation, nor will be.
-  func isAbandoned(_ generation: UInt64) -> Bool {
-    let descriptor = unsafe open(lockPath(generation), O_RDWR | O_CLOEXEC)
-    if descriptor < 0 { return errno == ENOENT }
-    return FileLock(locking: descriptor) != nil
+  func isAbandoned(_ generation: UInt64) -> Bool { tryLock(lockName(generation)).isFree }
+
+  /// Locks a file that nobody has locked.
+  private func tryLock(_ name: String) -> (isFree: Bool, lock: FileLock?) {
+    guard let descriptor = opened.value?.open(name) else { return (false, nil) }
+    if descriptor < 0 { return (errno == ENOENT, nil) }
+    let lock = FileLock(locking: descriptor)
+    return (lock != nil, lock)
   }
 
   /// Removes the files of hubs of earlier generations.
@@ -231,23 +236,42 @@ struct BusFolder: Sendable {
   /// file stays as long as the hub has its lock.
   func removeGenerations(before generation: UInt64) {
     var isHeld = false
-    for old in ((try? names()) ?? []).compactMap(Self.generation).sorted() where old < generation {
+    for old in knownGenerations.sorted() where old < generation {
       let wasHeld = isHeld
       isHeld = !isAbandoned(old)
       if isHeld || wasHeld { continue }
-      unsafe unlink(socketPath(old))
-      unsafe unlink(lockPath(old))
+      opened.value?.remove(socketName(old))
+      opened.value?.remove(lockName(old))
     }
   }
 
+  private var knownGenerations: [UInt64] {
+    ((try? opened.value?.names()) ?? []).compactMap(Self.generation)
+  }
+
   /// Whether a generation has been claimed.
-  func isClaimed(_ generation: UInt64) -> Bool { unsafe access(lockPath(generation), F_OK) == 0 }
+  func isClaimed(_ generation: UInt64) -> Bool {
+    opened.value?.has(lockName(generation)) ?? false
+  }
 
   /// Whether any generation after this one has been claimed: if files were deleted, it may not be the
   /// next.
   func isClaimed(after generation: UInt64) -> Bool {
-    isClaimed(generation + 1) || ((try? highestGeneration()) ?? 0) > generation
+    isClaimed(generation + 1) || knownGenerations.contains { $0 > generation }
   }
+
+  /// Listens for the members of a generation.
+  ///
+  /// The system binds a socket by its path, so it is looked for afterwards where it must be.
+  func listen(_ generation: UInt64) throws(SystemError) -> UnixSocket {
+    opened.value?.remove(socketName(generation))
+    let socket = try UnixSocket.listening(at: socketPath(generation))
+    if opened.value?.has(socketName(generation)) == true { return socket }
+    throw SystemError(sentence: "Another folder has taken the place of \(path).")
+  }
+
+  /// Whether the path still leads to the folder.
+  var isInPlace: Bool { opened.value?.isInPlace ?? false }
 
   // MARK: Members
 
@@ -255,36 +279,37 @@ struct BusFolder: Sendable {
   func announce(_ member: UInt64) throws(SystemError) -> FileLock {
     // The file gets its name when it is locked: who found it before would take it for that of a dead
     // member, and remove it.
-    let (path, unnamed) = (memberPath(member), memberPath(member) + ".new")
-    let descriptor = unsafe open(unnamed, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-    if descriptor < 0 { throw SystemError("The file \(unnamed) cannot be made") }
-    guard let lock = FileLock(locking: descriptor), unsafe rename(unnamed, path) == 0 else {
+    let (name, unnamed) = (memberName(member), memberName(member) + ".new")
+    let directory = try folder()
+    guard let descriptor = try directory.make(unnamed) else {
+      throw SystemError("The file \(path)/\(unnamed) cannot be made", code: EEXIST)
+    }
+    guard let lock = FileLock(locking: descriptor), directory.rename(unnamed, to: name) else {
       let code = errno
-      unsafe unlink(unnamed)
-      throw SystemError("The file \(path) cannot be locked", code: code)
+      directory.remove(unnamed)
+      throw SystemError("The file \(path)/\(name) cannot be locked", code: code)
     }
     return lock
   }
 
   /// Whether the file of a member is there.
-  func isAnnounced(_ member: UInt64) -> Bool { unsafe access(memberPath(member), F_OK) == 0 }
+  func isAnnounced(_ member: UInt64) -> Bool { opened.value?.has(memberName(member)) ?? false }
 
   /// The members whose processes live.
   func livingMembers() throws(SystemError) -> [UInt64] {
-    try names().compactMap { name in
+    try folder().names().compactMap { name in
       let parts = name.split(separator: ".")
       guard parts.count == 3, parts[0] == "member", parts[2] == "lock" else { return nil }
       return UInt64(parts[1], radix: 16)
     }.filter { !isDead($0) }
   }
 
-  func remove(_ member: UInt64) { unsafe unlink(memberPath(member)) }
+  func remove(_ member: UInt64) { opened.value?.remove(memberName(member)) }
 
   /// Whether a member's process has died; what it has left is taken away.
   func isDead(_ member: UInt64) -> Bool {
-    let descriptor = unsafe open(memberPath(member), O_RDWR | O_CLOEXEC)
-    if descriptor < 0 { return errno == ENOENT }
-    guard let lock = FileLock(locking: descriptor) else { return false }
+    let (isFree, lock) = tryLock(memberName(member))
+    guard let lock else { return isFree }
     // Under the lock: who looks next finds no file, or no lock.
     remove(member)
     withExtendedLifetime(lock) {}
@@ -295,77 +320,35 @@ struct BusFolder: Sendable {
 
   /// A number that no other bus has.
   func identify() throws(SystemError) -> UInt64 {
-    let file = path + "/bus.id"
+    let (directory, name) = (try folder(), "bus.id")
     // Others may make it, or remove it, meanwhile.
     for _ in 0..<10 {
-      if let text = readLine(of: file), let id = UInt64(text, radix: 16), id != 0 { return id }
-      let new = UInt64.random(in: 1 ... .max)
-      let temporary = file + "." + String(new, radix: 16)
+      if let text = directory.text(of: name), let id = UInt64(text, radix: 16), id != 0 {
+        return id
+      }
+      let new = String(UInt64.random(in: 1 ... .max), radix: 16)
+      let temporary = name + "." + new
       // On the disk before it has the name: after a power failure a file may be empty.
-      try write(String(new, radix: 16), to: temporary)
+      try directory.write(new, to: temporary)
+      defer { directory.remove(temporary) }
       // The first one stays.
-      _ = unsafe link(temporary, file)
-      unsafe unlink(temporary)
+      try directory.link(temporary, as: name)
     }
     throw SystemError(
-      sentence: "The file \(file) holds no number. End the processes that use the bus, and remove "
-        + "it.")
+      sentence: "The file \(path)/\(name) holds no number. End the processes that use the bus, and "
+        + "remove it.")
   }
 
   /// Gives the file with the bus's number the present time.
-  func renewIdentity() { Self.renew(path + "/bus.id") }
+  func renewIdentity() { opened.value?.renew("bus.id") }
 
   /// Gives the socket of a hub, and the locks of all hubs, the present time.
   ///
   /// An earlier hub that has been stopped looks for the lock of a later one.
   func renewHubs(_ generation: UInt64) {
-    Self.renew(socketPath(generation))
-    for known in ((try? names()) ?? []).compactMap(Self.generation) { Self.renew(lockPath(known)) }
+    opened.value?.renew(socketName(generation))
+    for known in knownGenerations { opened.value?.renew(lockName(known)) }
   }
-
-  private static func renew(_ file: String) { unsafe utimensat(AT_FDCWD, file, nil, 0) }
-
-  private func readLine(of file: String) -> String? {
-    let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 32)
-    let count = unsafe bytes.withUnsafeMutableBytes {
-      unsafe read(descriptor, $0.baseAddress, $0.count)
-    }
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-  }
-
-  private func write(_ text: String, to file: String) throws(SystemError) {
-    let descriptor = unsafe open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-    if descriptor < 0 { throw SystemError("The file \(file) cannot be made") }
-    defer { close(descriptor) }
-    let bytes = Array(text.utf8)
-    let count = unsafe bytes.withUnsafeBytes {
-      unsafe ProgramCalls.write($0, to: descriptor)
-    }
-    if count != bytes.count || fsync(descriptor) != 0 {
-      let code = errno
-      unsafe unlink(file)
-      throw SystemError("The file \(file) cannot be written", code: code)
-    }
-  }
-}
-
-/// A file that this process has locked, until the object is released or the process dies.
-final class FileLock: Sendable {
-  private let descriptor: Int32
-
-  /// Locks an open file, which is closed if another process has the lock.
-  init?(locking descriptor: Int32) {
-    self.descriptor = descriptor
-    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 { return nil }
-  }
-
-  deinit { close(descriptor) }
-
-  /// Gives the file the present time.
-  func renew() { futimens(descriptor, nil) }
 }
 
 /// The hash function FNV-1a, the same in each process.

@@ -27,6 +27,25 @@ package struct SystemError: Error, CustomStringConvertible {
     self.code = code
   }
 
+  /// A file could not be made in a folder: without room, or without an inode.
+  init(_ what: String, in folder: String, code: Int32 = errno) {
+    if code == ENOSPC, Self.lacksInodes(folder) {
+      self.init(
+        sentence: "\(what): the file system may have room, but has no inode left for another file.")
+    } else {
+      self.init(what, code: code)
+    }
+  }
+
+  private static func lacksInodes(_ folder: String) -> Bool {
+    var (status, folder) = (statvfs(), folder)
+    while unsafe statvfs(folder, &status) != 0, let slash = folder.lastIndex(of: "/") {
+      folder = String(folder[..<slash])
+    }
+    // Where inodes are made as they are needed, there are none to be counted.
+    return status.f_files > 0 && status.f_favail == 0
+  }
+
   init(sentence: String) {
     description = sentence
     code = 0
@@ -40,6 +59,12 @@ struct Descriptor: ~Copyable {
   init(_ number: Int32) { self.number = number }
 
   deinit { close(number) }
+
+  /// One that is kept for when the process has no others left.
+  static func spare() -> Descriptor? {
+    let number = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    return number < 0 ? nil : Descriptor(number)
+  }
 }
 
 /// A Unix socket or a listening one, closed with its owner.
@@ -168,7 +193,7 @@ struct UnixSocket: ~Copyable {
     throw SystemError("The socket \(path) cannot be connected to")
   }
 
-  /// Listens at a path, after removing the file of an earlier hub.
+  /// Listens at a path.
   ///
   /// Only the user can connect, whatever the umask is, because the mode is set before the file
   /// exists.
@@ -178,9 +203,8 @@ struct UnixSocket: ~Copyable {
       // The file takes the mode of the socket.
       if fchmod(made.descriptor, 0o600) != 0 { throw SystemError("A socket's mode cannot be set") }
     #endif
-    _ = unsafe unlink(path)
     let status = unsafe try withAddress(of: path) { unsafe bind(made.descriptor, $0, $1) }
-    if status != 0 { throw SystemError("The socket \(path) cannot be made") }
+    if status != 0 { throw SystemError("The socket \(path) cannot be made", in: path) }
     #if !os(Linux)
       // The folder lets nobody in meanwhile.
       if unsafe chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
@@ -248,6 +272,33 @@ struct UnixSocket: ~Copyable {
     #endif
   }
 
+  /// Accepts one connection for which the system has no room, says why it ends, and ends it.
+  ///
+  /// - Parameter spare: A descriptor that is kept for this, and is closed meanwhile.
+  /// - Returns: Whether there was one.
+  borrowing func refuse(saying bytes: [UInt8], with spare: inout Descriptor?) -> Bool {
+    spare = nil
+    defer { spare = Descriptor.spare() }
+    #if os(Linux)
+      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+      let accepted = accept4(descriptor, nil, nil, flags)
+      let options = Int32(MSG_NOSIGNAL)
+    #else
+      let (accepted, options) = (accept(descriptor, nil, nil), Int32(0))
+    #endif
+    if accepted < 0 { return errno == EINTR || errno == ECONNABORTED }
+    let refused = Descriptor(accepted)
+    #if !os(Linux)
+      var on: Int32 = 1
+      unsafe setsockopt(
+        refused.number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+    _ = unsafe bytes.withUnsafeBytes {
+      unsafe send(refused.number, $0.baseAddress, $0.count, options)
+    }
+    return true
+  }
+
   /// The user of the process at the other end.
   borrowing func peerUser() -> UInt32? {
     #if os(Linux)
@@ -287,11 +338,17 @@ struct UnixSocket: ~Copyable {
   }
 
   private borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+    var wasReset = false
     while true {
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
       if count > 0 { return .bytes(count) }
       if count == 0 { return .end }
       if errno == EINTR { continue }
+      // The other end has closed without having read all. What it had written before can be read.
+      if errno == ECONNRESET && !wasReset {
+        wasReset = true
+        continue
+      }
       return errno == EAGAIN || errno == EWOULDBLOCK ? .none : .end
     }
   }

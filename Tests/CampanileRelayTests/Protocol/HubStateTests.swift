@@ -48,8 +48,50 @@ final class HubStateTests {
       join(2) == [
         send(2, .welcome(generation: 2, busID: 7)),
         send(2, .open(position: at(2, 0), ownNumber: 0, none)),
-        send(1, .peers([peer(1), peer(2)], hub: 1)),
-        send(2, .peers([peer(1), peer(2)], hub: 1)),
+        send(2, .peers([peer(1), peer(2)], hub: 1)), send(1, .joined(peer(2))),
+      ])
+  }
+
+  @Test("A hub asks nobody whether they are there once nothing has happened for a second")
+  func needsTicks() {
+    #expect(hub.needsTicks)
+    for id in 1...2 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    func rest() -> Int {
+      var count = 0
+      while hub.needsTicks, count < 100 {
+        _ = actions { $0.tick(&$1) }
+        for id in 1...2 { _ = receive(id, .pong(hub.last)) }
+        count += 1
+      }
+      return count
+    }
+    #expect(rest() == 10)
+    for frame in [.message(Message(1, 1)), .flush(token: 1), .ping] as [MemberFrame] {
+      _ = receive(1, frame)
+      #expect(rest() == 10)
+    }
+    // What is open is asked about for as long as it is.
+    let request = Request(correlation: 4, from: 1, subject: "time", version: 0, payload: [])
+    _ = receive(1, .request(request, deadline: 3_000))
+    #expect(rest() == 32)
+    #expect(receive(2, .ping) == [send(2, .ping(at(2, 1), settled: at(2, 1)))])
+  }
+
+  @Test("Who comes and goes is told once to each, however many there are")
+  func changesOfPeers() {
+    for id in 1...3 { _ = join(id) }
+    // For the third one, much waits: it gets the newest list after that.
+    _ = actions { $0.waiting(Outgoing.window, on: ConnectionID(rawValue: 3), &$1) }
+    _ = receive(1, .message(Message(1, 1)))
+    let joined = join(4)
+    #expect(joined.suffix(2) == [send(1, .joined(peer(4))), send(2, .joined(peer(4)))])
+    let left = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
+    #expect(left == [send(1, .left(2)), send(4, .left(2))])
+    #expect(
+      actions { $0.waiting(0, on: ConnectionID(rawValue: 3), &$1) } == [
+        send(3, .message(Message(1, 1, at: at(2, 1)))),
+        send(3, .peers([peer(1), peer(3), peer(4)], hub: 1)),
       ])
   }
 

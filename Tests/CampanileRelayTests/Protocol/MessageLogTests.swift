@@ -19,9 +19,9 @@ struct MessageLogTests {
   }
 
   @Test func keepsAsManyBytesAsAllowed() {
-    // An entry counts as 100 bytes.
-    #expect(entry(1).cost == 100)
-    var log = MessageLog(limit: 300)
+    // An entry counts as 164 bytes.
+    #expect(entry(1).cost == 164)
+    var log = MessageLog(limit: 492)
     let forgotten = fill(&log, 1...5)
     #expect(forgotten == [1, 2])
     #expect(log.entries(since: .none).map(\.message.number) == [1, 2, 3, 4, 5])
@@ -32,7 +32,7 @@ struct MessageLogTests {
   }
 
   @Test func knowsUpToWhereNoTraceIsLeft() {
-    var log = MessageLog(limit: 300, traceLimit: 2)
+    var log = MessageLog(limit: 492, traceLimit: 2)
     _ = fill(&log, 1...9)
     #expect(log.entries(since: .none).map(\.message.number) == [5, 6, 7, 8, 9])
     #expect(log.floor == at(1, 4))
@@ -40,13 +40,13 @@ struct MessageLogTests {
 
   @Test("R6 The subjects of forgotten messages are bounded in bytes")
   func boundsSubjects() {
-    var log = MessageLog(limit: 300, subjectLimit: 35)
+    var log = MessageLog(limit: 560, subjectLimit: 35)
     for number in 1...9 as ClosedRange<UInt64> {
       let message = Message(1, number, at: at(1, number), subject: "0123456789", payload: [1])
       log.append(LogEntry(message: message))
       while log.trim() != nil {}
     }
-    // Four entries of 75 bytes, and three traces of ten.
+    // Four entries of 139 bytes, and three traces of ten.
     #expect(log.entries(since: .none).map(\.message.number) == [3, 4, 5, 6, 7, 8, 9])
     #expect(log.entries(since: .none).map(\.isForgotten).filter { $0 }.count == 3)
     #expect(log.floor == at(1, 2))
@@ -111,7 +111,7 @@ struct MessageLogTests {
   }
 
   @Test func keepsTheLastWithoutPositions() {
-    var log = MessageLog(limit: 200)
+    var log = MessageLog(limit: 328)
     _ = fill(&log, 1...4)
     log.keepLast(3)
     #expect(log.entries(since: at(9, 9)).map(\.message.number) == [2, 3, 4])

@@ -4,6 +4,10 @@ extension MemberID: ExpressibleByIntegerLiteral {
   public init(integerLiteral value: UInt64) { self.init(rawValue: value) }
 }
 
+extension MemberFrame.Interest: ExpressibleByStringLiteral {
+  public init(stringLiteral pattern: String) { self.init(pattern: pattern) }
+}
+
 extension Message {
   /// A message with few words.
   init(
@@ -25,7 +29,7 @@ extension MemberFrame.Hello {
   init(_ id: MemberID, at position: Position = .none, subscriptions: [String] = [">"]) {
     self.init(
       busID: 7, peer: Peer(id: id, name: "\(id.rawValue)", processID: 1), buffering: .standard,
-      position: position, subscriptions: subscriptions, answers: [])
+      position: position, subscriptions: subscriptions.map { .init(pattern: $0) }, answers: [])
   }
 }
 
@@ -51,6 +55,9 @@ enum Samples {
     .collected(LogEntry(message: message, after: at(2, 2))),
     .collected(LogEntry(message: Message(1, 2), isForgotten: true)),
     .collectedAll(token: 3, floor: at(1, 9)), .flush(token: 2), .pong(at(4, 4)),
+    .subscribe(.init(pattern: "a", group: "g")), .unsubscribe(.init(pattern: "a", group: "g")),
+    .given(.init(group: "g", key: message.key, isTaken: false)),
+    .taken(.init(group: "", key: message.key, isTaken: true)),
   ]
 
   static let ofHubs: [HubFrame] = [
@@ -66,6 +73,8 @@ enum Samples {
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
     .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
     .peers([], hub: 0), .flushed(token: 1), .ping(.none), .missed(Message(1, 2)),
+    .ping(at(1, 2), settled: at(1, 1)), .shared(group: "g", message), .unheard(3),
+    .dropped(subject: "a"), .refused("Nobody."), .joined(peer), .left(5),
   ]
 
   static func bytes(of frames: [some WireFrame]) -> [UInt8] {

@@ -76,6 +76,11 @@ extension Simulation {
 
   func tick(_ process: Process) {
     if isSuperseded(process) { closeHub(of: process) }
+    // The folder tells who is connected to an earlier one.
+    if let link = process.link, link.generation < highest {
+      leave(process)
+      join(process)
+    }
     perform(process) { $0.tick(isReading: true, &$1) }
     performHub(process) { hub, actions in
       for dead in processes where !dead.isAlive { hub.died(dead.id, &actions) }
@@ -165,9 +170,8 @@ extension Simulation {
       case .send(let frame):
         guard let link = process.link, link.hubIsOpen else { continue }
         link.toHub.append(frame)
-      case .silent(let generation, let claims):
+      case .silent(let generation):
         note("\(process.id.rawValue) hears nothing of \(generation)")
-        if highest == generation && !claims { continue }
         leave(process)
         if highest == generation { claim(process) }
       default: happened(action, at: process)

@@ -12,6 +12,10 @@ nonisolated struct Ring: RelayedMessage {
   var tower: String
 }
 
+nonisolated struct Job: RelayedMessage {
+  static let relaySubject: RelaySubject<Self> = "job"
+}
+
 nonisolated final class Player: Sendable {
   let id = "one"
 }
@@ -35,6 +39,7 @@ nonisolated func create(_ center: MessageCenter) {
 nonisolated func carry(_ relay: Relay, _ center: MessageCenter, _ players: [String: Player]) {
   relay.carry(TrackChanged.self, in: center)
   relay.carry(Ring.self, in: center, .inward, .where(\.tower, "north"))
+  relay.carry(Job.self, in: center, .inward, .oneOf("workers"))  // each job to one of them
   relay.carry(LevelChanged.self, in: center, name: { $0.id }, find: { players[$0] })
 }
 

@@ -1,0 +1,47 @@
+/// The messages that a member was given as one of a group, for the next hub: those that it has in hand,
+/// and those that it has taken and that a hub may not know of.
+struct Shares {
+  private struct Key: Hashable {
+    var group: String
+    var message: Message.Key
+  }
+
+  private struct Entry {
+    var position: Position
+    var isTaken = false
+  }
+
+  enum Beginning { case isNew, isInHand, isTaken }
+
+  private static let limit = 16_384
+
+  private var entries: [Key: Entry] = [:]
+  /// All that groups were to take has been taken up to here.
+  private(set) var settled = Position.none
+
+  mutating func begin(_ group: String, _ message: Message) -> Beginning {
+    let key = Key(group: group, message: message.key)
+    if let known = entries[key] { return known.isTaken ? .isTaken : .isInHand }
+    // While one takes long, what others have taken is not settled. After a takeover it may come twice.
+    if entries.count >= Self.limit { entries = entries.filter { !$0.value.isTaken } }
+    entries[key] = Entry(position: message.position)
+    return .isNew
+  }
+
+  mutating func end(_ group: String, _ message: Message.Key, isTaken: Bool) {
+    let key = Key(group: group, message: message)
+    if isTaken { entries[key]?.isTaken = true } else { entries[key] = nil }
+  }
+
+  mutating func settle(upTo position: Position) {
+    if position <= settled { return }
+    settled = position
+    if entries.isEmpty { return }
+    entries = entries.filter { !$0.value.isTaken || $0.value.position > position }
+  }
+
+  var all: [MemberFrame.Shared] {
+    entries.map { .init(group: $0.group, key: $0.message, isTaken: $1.isTaken) }
+      .sorted { ($0.group, $0.key) < ($1.group, $1.key) }
+  }
+}
