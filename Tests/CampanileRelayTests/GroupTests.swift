@@ -34,7 +34,7 @@ struct GroupTests {
 
   @Test(
     "Each message is taken by one of a group, in the order of posting, and all others hear it",
-    arguments: Kind.allCases, [2, 5])
+    arguments: Kind.withGroups, [2, 5])
   func exactlyOne(kind: Kind, width: Int) async throws {
     try await kind.withBus { bus in
       let workers = try await workers(width, on: bus)
@@ -54,7 +54,7 @@ struct GroupTests {
 
   @Test(
     "Members of a group come and go under load, and each message is taken once",
-    arguments: Kind.allCases)
+    arguments: Kind.withGroups)
   func comingAndGoing(kind: Kind) async throws {
     try await kind.withBus { bus in
       var workers = try await workers(2, on: bus)
@@ -100,7 +100,7 @@ struct GroupTests {
 
   @Test(
     "What is for nobody is counted: where no type is carried, and when a group has left",
-    arguments: Kind.allCases)
+    arguments: Kind.withUnheard)
   func unheard(kind: Kind) async throws {
     try await kind.withBus { bus in
       let poster = Member(bus)

@@ -9,6 +9,9 @@ enum Kind: CaseIterable, Sendable {
 
   /// Those with which nobody hears an answer before its question.
   static var withOneOrder: [Kind] { allCases }
+  /// Those with which relays share messages, and those with which a poster knows that nobody heard it.
+  static var withGroups: [Kind] { allCases }
+  static var withUnheard: [Kind] { allCases }
 
   /// Calls `body` with a bus that is gone afterwards.
   func withBus<Result>(

@@ -6,6 +6,8 @@
     private let name: String?
     /// Whether the server has version 2.10 or later.
     var isRecent = false
+    /// Whether the consumer is that of a group, whose one filter never changes.
+    var isShared = false
     /// Whether a consumer with a name begins with the first message of the stream.
     ///
     /// The policy of a consumer cannot be changed, so it has to be the one that the consumer has.
@@ -58,7 +60,7 @@
       }
       // Before version 2.10, a server takes one filter, and doesn't take the change of one in all
       // respects: messages would be passed over (mended in nats-server by 836848c).
-      if isUnfiltered || !isRecent && name != nil { return configuration }
+      if isUnfiltered || !isRecent && name != nil && !isShared { return configuration }
       let filters = PatternSet.filters(patterns.map(\.text))
       if filters.count == 1 {
         configuration.filter_subject = filters[0]

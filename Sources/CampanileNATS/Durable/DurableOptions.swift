@@ -1,4 +1,6 @@
 #if NATS
+  import CampanileRelay
+
   #if canImport(FoundationEssentials)
     import FoundationEssentials
   #else
@@ -13,6 +15,13 @@
     var replicas: Int
     /// The name under which the server keeps how much this receiver has heard.
     var consumer: String?
+
+    /// The name of the consumer that a group shares: the group, a hyphen, and a number for the pattern.
+    static func consumer(of group: String, _ pattern: SubjectPattern) -> String {
+      let name = SubjectName.escaped(group)
+      let prefix = name.utf8.count <= 200 ? name : String(fnv1a(group), radix: 36)
+      return "\(prefix)-\(String(fnv1a(pattern.text), radix: 36))"
+    }
 
     /// What the relay asks of JetStream, before the name of the stream.
     private static let requestNames = [

@@ -26,6 +26,8 @@
     private var consumerSequence: UInt64 = 0
     private var consumer = ""
     private var terms: ConsumerTerms
+    /// Whether the consumer is that of a group, and this one of several receivers.
+    private var isShared = false
     /// How many bytes a request may have.
     private var maxPayload = 0
     /// How long no expected message has arrived.
@@ -81,6 +83,21 @@
       terms = ConsumerTerms(name: options.consumer)
     }
 
+    /// Shares a consumer, which other receivers of the group have, too.
+    ///
+    /// - Parameter number: Tells its requests from those of other receivers of the relay.
+    init(_ options: DurableOptions, id: String, sharing pattern: SubjectPattern, number: UInt64) {
+      self.init(options, id: id)
+      (isShared, terms.isShared, pulls) = (true, true, PullBudget(isShared: true))
+      (generation, connection) = (Int(number) << 32, Int(number) << 32)
+      setPatterns([pattern])
+    }
+
+    /// The number of the receiver that a request is of; 0 for the one that shares nothing.
+    static func number(of token: Substring) -> UInt64 {
+      (UInt64(token.dropFirst()) ?? 0) >> 32
+    }
+
     /// Whether what was asked to be heard is in force.
     var isReady: Bool {
       if !isConnected || !isStreamReady { return false }
@@ -101,7 +118,7 @@
       terms.isRecent = info.isAtLeast(2, 10)
       maxPayload = info.maxPayload
       connection += 1
-      pulls = PullBudget()
+      pulls = PullBudget(isShared: isShared)
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -112,7 +129,7 @@
 
     private mutating func streamIsReady() {
       (isStreamReady, isStreamUnknown, unansweredCount) = (true, false, 0)
-      if isNamed && !hasGathered {
+      if isNamed && !isShared && !hasGathered {
         begin(.gathering)
       } else {
         locate()
@@ -348,7 +365,9 @@
     }
 
     private mutating func askForMore() {
-      guard !hasEndedHearing, let pull = pulls.next() else { return }
+      // What this receiver has in hand, no other one of a group can take.
+      let inHand = isShared ? deliveries.open.count : 0
+      guard !hasEndedHearing, let pull = pulls.next(inHand: inHand) else { return }
       requests.append(
         StreamRequest(
           "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",
@@ -508,7 +527,9 @@
     /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
     ///   its number.
     mutating func finished(_ acknowledgment: String) -> Bool {
-      deliveries.finished(acknowledgment)
+      let isOpen = deliveries.finished(acknowledgment)
+      if isShared, phase == .pulling { askForMore() }
+      return isOpen
     }
 
     /// One second has passed, whether anything is read or not.
@@ -533,6 +554,8 @@
       (hasPart, hasFrame) = (false, false)
       if phase != .pulling || !isLong { silence += 1 }
       if !isLong { tickPulls() }
+      // Nothing is asked for while it has enough in hand.
+      if isShared, phase == .pulling, !pulls.isOpen { silence = 0 }
       switch phase {
       case .idle: break
       case .awaitingDeletion:

@@ -1,16 +1,22 @@
 #if NATS
   /// How much of a stream a receiver asks for at a time, and how much of that is still to come.
   struct PullBudget {
-    /// How many messages a pull asks for, and for how many seconds: less where the server does not
-    /// permit as much.
-    private var (size, seconds) = (Self.batch, 20)
+    /// How many messages a pull asks for: fewer where the server does not permit as many.
+    private var size: Int
+    /// For how many seconds a pull asks, likewise.
+    private var seconds = 20
     /// How many bytes a pull asks for: more where a message has more, and never more than the limit.
     private var (bytes, limit) = (Self.bytes, 1 << 30)
     /// How many messages the server may still send.
     private var open = 0
 
-    static let batch = 500
+    /// How many messages a pull asks for, alone and as one of a group.
+    static let (batch, handful) = (500, 16)
     private static let bytes = 2 << 20
+
+    init(isShared: Bool = false) {
+      size = isShared ? Self.handful : Self.batch
+    }
 
     /// Whether so many messages are still to come that no pull is due.
     var isUsedUp: Bool { open > size / 2 }
@@ -19,8 +25,10 @@
     var isOpen: Bool { open > 0 }
 
     /// The next pull, if one is due.
-    mutating func next() -> PullRequest? {
-      if isUsedUp { return nil }
+    ///
+    /// - Parameter inHand: How many messages are being delivered that count as still to come.
+    mutating func next(inHand: Int = 0) -> PullRequest? {
+      if open + inHand > size / 2 { return nil }
       open += size
       return PullRequest(batch: size, bytes: bytes, seconds: seconds)
     }

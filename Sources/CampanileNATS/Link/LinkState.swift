@@ -109,6 +109,15 @@
       }
     }
 
+    /// A message of a group has been delivered, or is not wanted.
+    mutating func settle(_ subject: String, isTaken: Bool) {
+      if !isHandingOver {
+        session.settle(subject, isTaken: isTaken)
+      } else if isTaken {
+        deferredAcknowledgments.append(subject)
+      }
+    }
+
     private mutating func performDeferred() {
       let (operations, subjects) = (deferred, deferredAcknowledgments)
       (deferred, deferredAcknowledgments) = ([], [])
@@ -199,7 +208,7 @@
         var actions: [ConnectionState.Action] = []
         for frame in frames { state.received(frame, &actions) }
         if frames.isEmpty { state.receivedPart() }
-        if number == current { session.durable?.arrived(isWhole: !frames.isEmpty) }
+        if number == current { session.changeReceivers { $0.arrived(isWhole: !frames.isEmpty) } }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
         if number == next { hold(byteCount) }
@@ -338,7 +347,7 @@
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
       effects.hasChangedServers = true
-      for message in line.held { session.received(message, isHeld: true) }
+      for message in line.held { session.received(message) }
       lines[new]?.held = []
       performDeferred()
     }
@@ -353,8 +362,12 @@
     private mutating func closed(_ number: Int, _ reason: String?, byServer: Bool = false) {
       guard var line = lines.removeValue(forKey: number) else { return }
       if number == next {
-        // The first connection stays, until there is another one or it ends.
+        // The first connection stays, until there is another one or it ends. What a group or a request
+        // has sent by the second, nobody else has got.
         (next, isHandingOver) = (nil, false)
+        for message in line.held where session.subscriptions[message.sid]?.group != nil {
+          session.received(message)
+        }
         return performDeferred()
       }
       current = nil

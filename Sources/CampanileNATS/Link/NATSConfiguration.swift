@@ -49,9 +49,12 @@
 
     /// The place in the paths of messages: the same for all who name the same servers.
     var step: UInt64 {
-      // FNV-1a: the same in each process.
-      Set(servers.map(\.description)).sorted().joined(separator: ",").utf8
-        .reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+      fnv1a(Set(servers.map(\.description)).sorted().joined(separator: ","))
     }
+  }
+
+  /// A number for a text, which is the same in each process.
+  func fnv1a(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 #endif

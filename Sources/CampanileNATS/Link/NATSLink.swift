@@ -47,6 +47,9 @@
     func start(_ receiver: any RelayReceiver) {
       state.withLock { state in
         state.receiver = receiver
+        state.link.session.whenSettled = { [weak self] acknowledgment, isTaken in
+          self?.queue.async { self?.act { $0.settle(acknowledgment, isTaken: isTaken) } }
+        }
         state.timer.schedule(
           deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
         state.timer.setEventHandler { [weak self] in self?.act { $0.tick() } }

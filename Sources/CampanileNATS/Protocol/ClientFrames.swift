@@ -1,4 +1,5 @@
 #if NATS
+  import CampanileRelay
   import NIOCore
 
   // The frames of a client. Subjects have been checked: a server takes a space for the end of one.
@@ -12,9 +13,11 @@
       writeStaticString("\r\n")
     }
 
-    mutating func writeSubscribe(_ pattern: String, sid: UInt64) {
+    /// - Parameter group: Those of a group share the messages, which go to one of them each.
+    mutating func writeSubscribe(_ pattern: String, group: String? = nil, sid: UInt64) {
       writeStaticString("SUB ")
       writeString(pattern)
+      if let group { writeString(" " + SubjectName.escaped(group)) }
       writeStaticString(" ")
       writeString(String(sid))
       writeStaticString("\r\n")

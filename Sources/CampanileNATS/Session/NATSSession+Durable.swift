@@ -6,20 +6,40 @@
     // MARK: What is heard
 
     /// Whether a stream has what a subscription is about.
+    ///
+    /// It gives to groups by a consumer for each group.
     func isStored(_ subscription: Subscription) -> Bool {
-      durable != nil && !subscription.answers
+      durable != nil && !subscription.answers && subscription.group == nil
     }
 
     mutating func patternsChanged() {
-      let patterns = Set(subscriptions.values.filter { !$0.answers }.map(\.pattern))
-      noteReadiness { $0.setPatterns(patterns.sorted { $0.text < $1.text }) }
+      let patterns = Set(subscriptions.values.filter(isStored).map(\.pattern))
+      noteReadiness { session in
+        session.durable?.setPatterns(patterns.sorted { $0.text < $1.text })
+      }
     }
 
-    /// Flushes wait until the receiver is ready: then the server is asked again.
-    private mutating func noteReadiness(_ change: (inout DurableState) -> Void) {
-      let wasReady = durable?.isReady == true
+    /// Changes what receives from the stream, for the relay alone and for groups.
+    mutating func changeReceivers(_ change: (inout DurableState) -> Void) {
       if durable != nil { change(&durable!) }
-      if !wasReady, durable?.isReady == true { wantsPing = true }
+      for sid in shared.keys.sorted() { change(&shared[sid]!) }
+    }
+
+    /// Begins to receive what the stream gives to a group.
+    mutating func share(_ subscription: Subscription) {
+      guard var options = durable?.options, let group = subscription.group else { return }
+      options.consumer = DurableOptions.consumer(of: group, subscription.pattern)
+      var receiver = DurableState(
+        options, id: idText, sharing: subscription.pattern, number: subscription.sid)
+      if let server { receiver.connected(server) }
+      shared[subscription.sid] = receiver
+    }
+
+    /// Flushes wait until the receivers are ready: then the server is asked again.
+    private mutating func noteReadiness(_ change: (inout Self) -> Void) {
+      let wasReady = isReady
+      change(&self)
+      if durable != nil, !wasReady, isReady { wantsPing = true }
     }
 
     /// Handles a message of the stream, or the status of a pull.
@@ -33,6 +53,38 @@
         if let acknowledgment { acknowledgments.append(acknowledgment) }
         deliverStored(message)
       }
+    }
+
+    /// Handles what the stream gives to a group, or the status of a pull.
+    mutating func receivedShared(_ message: ServerMessage, _ sid: UInt64) {
+      guard let news = shared[sid]?.received(message), let group = subscriptions[sid]?.group else {
+        return
+      }
+      switch news {
+      case .none, .new(acknowledgment: nil): break
+      case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
+      case .unwanted(let acknowledgment): acknowledgments.append(acknowledgment)
+      case .new(let acknowledgment?):
+        deliver(message, to: group) { [whenSettled] in whenSettled(acknowledgment, $0) }
+      }
+    }
+
+    /// Delivers a message that the relay is given as one of a group.
+    ///
+    /// - Parameter settle: Called once it has been delivered, or with `false` if it is not.
+    mutating func deliver(
+      _ message: ServerMessage, to group: String, _ settle: @escaping @Sendable (Bool) -> Void
+    ) {
+      let envelope = Envelope(message.headers)
+      // Whoever has sent it has observers of its own.
+      if let envelope, envelope.isRequest || envelope.sender == id { return settle(false) }
+      if let envelope { if durable == nil { know(envelope) } else { nameSender(envelope) } }
+      messageCount += 1
+      incidents.append(
+        .shared(
+          group: group, sender: envelope?.sender ?? 0, subject: message.subject,
+          version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload,
+          done: settle))
     }
 
     private mutating func deliverStored(_ message: ServerMessage) {
@@ -63,16 +115,27 @@
 
     /// Messages have been delivered to all who observe them.
     mutating func acknowledge(_ subjects: [String]) {
-      for subject in subjects {
-        guard durable?.finished(subject) == true, server != nil else { continue }
-        output.writePublish(subject, payload: Array("+ACK".utf8))
-      }
+      for subject in subjects { settle(subject, isTaken: true) }
+    }
+
+    /// Acknowledges a message, or has the stream give it to another one of a group after a second.
+    mutating func settle(_ subject: String, isTaken: Bool) {
+      var isOpen = durable?.finished(subject) == true
+      for sid in shared.keys where !isOpen { isOpen = shared[sid]!.finished(subject) }
+      guard isOpen, server != nil else { return }
+      let answer = isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#
+      output.writePublish(subject, payload: Array(answer.utf8))
     }
 
     // MARK: What is asked
 
     mutating func writeStreamRequests() {
-      guard let requests = durable?.requests, !requests.isEmpty else { return }
+      if durable == nil { return }
+      var requests: [StreamRequest] = []
+      changeReceivers { receiver in
+        requests += receiver.requests
+        receiver.requests = []
+      }
       for request in requests {
         // The server would end the connection, again and again.
         if let server, request.json.count > server.maxPayload {
@@ -84,7 +147,6 @@
           request.subject, reply: inbox + seal.sealed(request.token),
           payload: request.json)
       }
-      durable?.requests = []
     }
 
     /// An answer of JetStream.
@@ -94,7 +156,13 @@
       if token.first == "a" { return receivedAcknowledgment(message, token.dropFirst()) }
       if token.first == "q" { return receivedStream(message, token.dropFirst()) }
       var reason: String?
-      noteReadiness { reason = $0.answered(token, message) }
+      let number = DurableState.number(of: token)
+      noteReadiness { session in
+        reason =
+          number == 0
+          ? session.durable?.answered(token, message)
+          : session.shared[number]?.answered(token, message)
+      }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
     }
 
@@ -210,9 +278,11 @@
 
     mutating func tickDurable() {
       guard durable != nil, server != nil else { return }
-      var reason: String?
-      noteReadiness { reason = $0.tick() }
-      if let reason { incidents.append(.denied(subject: nil, reason)) }
+      var reasons: [String?] = []
+      noteReadiness { $0.changeReceivers { reasons.append($0.tick()) } }
+      for reason in reasons.compactMap(\.self) {
+        incidents.append(.denied(subject: nil, reason))
+      }
       guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }

@@ -12,6 +12,7 @@
       /// Whether it is for the subscription, which may be for requests.
       let isMeant: Bool
       let answers: Bool
+      let group: String?
       /// Whether no other subscription hears it first.
       let isFirst: Bool
     }
@@ -20,7 +21,7 @@
     mutating func received(_ messages: [ServerMessage]) {
       for index in messages.indices {
         // Read by its fields. A copy of the message would count a reference to each of them.
-        guard let meaning, meaning.sid == messages[index].sid, !meaning.answers,
+        guard let meaning, meaning.sid == messages[index].sid, meaning.group == nil,
           meaning.subject == messages[index].subject
         else {
           received(messages[index])
@@ -33,19 +34,20 @@
       }
     }
 
-    /// - Parameter isHeld: Whether it came by a second connection, while the first was still heard:
-    ///   what is not numbered may have come by both.
-    mutating func received(_ message: ServerMessage, isHeld: Bool = false) {
+    mutating func received(_ message: ServerMessage) {
       switch message.sid {
       case Self.inboxSid: receivedAnswer(message)
       case Self.presenceSid: receivedPresence(message)
       case Self.streamSid: receivedStored(message)
+      case let sid where shared[sid] != nil: receivedShared(message, sid)
       default:
         let meaning = meaning(of: message)
         if !meaning.isMeant { return }
         let envelope = Envelope(message.headers)
         if meaning.answers {
-          if meaning.isFirst { receivedRequest(message, envelope, isHeld: isHeld) }
+          receivedRequest(message, envelope)
+        } else if let group = meaning.group {
+          deliver(message, to: group) { _ in }
         } else {
           hear(message.payload, envelope, of: message.subject, isFirst: meaning.isFirst)
         }
@@ -61,10 +63,9 @@
       let found = Meaning(
         sid: sid, subject: subject,
         isMeant: subscription.map { isMeant($0, subject) } ?? false,
-        answers: subscription?.answers == true,
+        answers: subscription?.answers == true, group: subscription?.group,
         isFirst: !subscriptions.values.contains {
-          $0.answers == (subscription?.answers ?? false) && $0.sid < sid && isMeant($0, subject)
-            && $0.pattern.matches(subject)
+          $0.group == nil && $0.sid < sid && isMeant($0, subject) && $0.pattern.matches(subject)
         })
       meaning = found
       return found
@@ -120,17 +121,9 @@
     private static let lossReason =
       "The connection was interrupted, or the server dropped what was not read in time."
 
-    private mutating func receivedRequest(
-      _ message: ServerMessage, _ envelope: Envelope?, isHeld: Bool
-    ) {
+    private mutating func receivedRequest(_ message: ServerMessage, _ envelope: Envelope?) {
       guard let reply = message.reply, envelope?.isRequest ?? true,
-        envelope?.sender != id || isOpen(reply),
-        // Others may have one place for the answers to all their requests. While a subscription ends,
-        // another one may receive the same request.
-        let correlation = requests.received(
-          reply,
-          isOnly: envelope != nil || isHeld
-            || ending.values.contains { $0.pattern.matches(message.subject) })
+        envelope?.sender != id || isOpen(reply), let correlation = requests.received(reply)
       else { return }
       if let envelope, envelope.sender != id { know(envelope) }
       incidents.append(
@@ -196,7 +189,7 @@
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
       guard let own = requests.takeOwn(correlation), answersItself(own.subject),
-        let number = requests.received(answerSubject(correlation), isOnly: true)
+        let number = requests.received(answerSubject(correlation))
       else { return false }
       incidents.append(
         .request(
@@ -224,7 +217,7 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          durable?.denied(subject, denial.text)
+          changeReceivers { $0.denied(subject, denial.text) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message comes again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
@@ -385,7 +378,9 @@
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
       // So that the server does not send these again meanwhile.
-      for subject in durable?.tickDeliveries() ?? [] {
+      var open: [String] = []
+      changeReceivers { open += $0.tickDeliveries() }
+      for subject in open {
         output.writePublish(subject, payload: Array("+WPI".utf8))
       }
       guard server != nil else { return }

@@ -12,6 +12,8 @@
       var pattern: SubjectPattern
       /// Whether it is for requests.
       var answers: Bool
+      /// The group that shares the messages; all who answer share the requests.
+      var group: String?
       /// The number of the ping whose answer follows the last request, once the relay has stopped
       /// answering.
       var lastPing: UInt64?
@@ -39,6 +41,8 @@
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
     private var hasConnected = false
+    /// Whether the relay takes nothing more for the groups that it is one of.
+    private var hasEndedHearing = false
     var subscriptions: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
     /// Subscriptions for requests that have ended: requests may have arrived at the relay before the
     /// server knew.
@@ -63,6 +67,11 @@
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
+    /// What a stream gives to groups that this relay is one of, by the numbers of subscriptions.
+    var shared: [UInt64: DurableState] = [:]
+    /// Told of each message that the relay was given as one of a group, once it has been delivered, or is
+    /// not wanted.
+    var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
     /// The sender of the last message of the stream.
     var storedSender: UInt64?
     /// Messages of a stream to acknowledge, once they have been delivered.
@@ -97,6 +106,8 @@
     static let presenceSid: UInt64 = 2
     static let streamSid: UInt64 = 3
     static let firstSid: UInt64 = 9
+    /// The group of all relays that answer requests: one of them answers each.
+    private static let answerers = "_campanile"
 
     init(
       id: UInt64, name: String, processID: Int32, inboxPrefix: String = "_INBOX",
@@ -128,10 +139,10 @@
 
     private mutating func performOne(_ operation: RelayOperation) {
       switch operation {
-      case .subscribe(let pattern, _): subscribe(pattern, answers: false)
-      case .answer(let pattern): subscribe(pattern, answers: true)
-      case .unsubscribe(let pattern, _): unsubscribe(pattern, answers: false)
-      case .stopAnswering(let pattern): unsubscribe(pattern, answers: true)
+      case .subscribe(let pattern, let group): subscribe(pattern, answers: false, group)
+      case .answer(let pattern): subscribe(pattern, answers: true, Self.answerers)
+      case .unsubscribe(let pattern, let group): unsubscribe(pattern, answers: false, group)
+      case .stopAnswering(let pattern): unsubscribe(pattern, answers: true, Self.answerers)
       case .posts(let posts): append(posts)
       case .request(let correlation, let subject, let version, let payload, let milliseconds):
         if let reason = Self.objection(to: subject) {
@@ -164,8 +175,9 @@
           }
           return
         }
-        // The request was sent to all who answer, and others may.
-        if status == .nobodyAnswers { return }
+        if status == .nobodyAnswers {
+          return append(.reply, to: subject, Array("NATS/1.0 503\r\n\r\n".utf8), [])
+        }
         append(
           .reply, to: subject, Self.answerHeaders(failure: status != .answered ? payload : nil),
           payload)
@@ -174,9 +186,14 @@
         outbox.appendFlush(token)
       case .flushPosts(let token): outbox.appendFlush(token)
       case .endHearing:
-        guard durable != nil else { return }
-        durable?.endHearing()
-        if server != nil { output.writeUnsubscribe(sid: Self.streamSid) }
+        hasEndedHearing = true
+        changeReceivers { $0.endHearing() }
+        if server == nil { return }
+        if durable != nil { output.writeUnsubscribe(sid: Self.streamSid) }
+        for subscription in subscriptions.values
+        where subscription.group != nil && !subscription.answers {
+          output.writeUnsubscribe(sid: subscription.sid)
+        }
       }
     }
 
@@ -228,31 +245,35 @@
           + "them, without spaces and without the signs * and >."
     }
 
-    private mutating func subscribe(_ pattern: String, answers: Bool) {
+    private mutating func subscribe(_ pattern: String, answers: Bool, _ group: String?) {
       guard pattern.utf8.count <= NATSSubject.limit,
         let known = try? SubjectPattern(validating: pattern)
       else {
         return incidents.append(.denied(subject: pattern, "NATS takes no such pattern of names."))
       }
       lastSid += 1
-      let new = Subscription(sid: lastSid, pattern: known, answers: answers)
+      let new = Subscription(sid: lastSid, pattern: known, answers: answers, group: group)
       subscriptions[lastSid] = new
-      if isStored(new) {
-        hasNewPatterns = true
-      } else if server != nil {
-        output.writeSubscribe(pattern, sid: lastSid)
-      }
+      if isStored(new) { return hasNewPatterns = true }
+      if durable != nil, !answers { share(new) }
+      if server != nil { write(new, to: &output) }
     }
 
-    private mutating func unsubscribe(_ pattern: String, answers: Bool) {
-      let found = subscriptions.values.first { $0.pattern.text == pattern && $0.answers == answers }
-      denied = denied.filter { $0.value.pattern.text != pattern || $0.value.answers != answers }
-      guard let found else { return }
+    private mutating func unsubscribe(_ pattern: String, answers: Bool, _ group: String?) {
+      func isMeant(_ subscription: Subscription) -> Bool {
+        (subscription.pattern.text, subscription.answers, subscription.group)
+          == (pattern, answers, group)
+      }
+      denied = denied.filter { !isMeant($0.value) }
+      guard let found = subscriptions.values.first(where: isMeant) else { return }
       subscriptions[found.sid] = nil
       if isStored(found) { return hasNewPatterns = true }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
       if answers { return endAnswering(found) }
-      let others = subscriptions.values.filter { !$0.answers }.map(\.pattern)
+      // What the stream has sent is sent to another one of the group, in its time.
+      shared[found.sid] = nil
+      if group != nil { return }
+      let others = subscriptions.values.filter { !$0.answers && $0.group == nil }.map(\.pattern)
       heard.forget { subject in
         found.pattern.matches(subject) && !others.contains { $0.matches(subject) }
       }
@@ -276,14 +297,30 @@
     func writeSubscriptions(to output: inout ByteBuffer, isNext: Bool = false) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
-      if let durable {
-        let pullInbox = isNext ? durable.nextPullInbox : durable.pullInbox
-        output.writeSubscribe(inbox + seal.sealed(pullInbox) + ".*", sid: Self.streamSid)
-      }
+      if let durable { writePullInbox(of: durable, Self.streamSid, isNext: isNext, to: &output) }
       for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
       where !isStored(subscription) {
-        output.writeSubscribe(subscription.pattern.text, sid: subscription.sid)
+        write(subscription, isNext: isNext, to: &output)
       }
+    }
+
+    private func write(
+      _ subscription: Subscription, isNext: Bool = false, to output: inout ByteBuffer
+    ) {
+      if hasEndedHearing, subscription.group != nil, !subscription.answers { return }
+      if let receiver = shared[subscription.sid] {
+        writePullInbox(of: receiver, subscription.sid, isNext: isNext, to: &output)
+      } else {
+        output.writeSubscribe(
+          subscription.pattern.text, group: subscription.group, sid: subscription.sid)
+      }
+    }
+
+    private func writePullInbox(
+      of receiver: DurableState, _ sid: UInt64, isNext: Bool, to output: inout ByteBuffer
+    ) {
+      let pullInbox = isNext ? receiver.nextPullInbox : receiver.pullInbox
+      output.writeSubscribe(inbox + seal.sealed(pullInbox) + ".*", sid: sid)
     }
 
     /// A connection is there.
@@ -295,7 +332,7 @@
       (pingNumber, answeredPings) = (0, 0)
       // Nothing else may be sent whose confirmation ends them.
       wantsPing = !heldFlushes.isEmpty
-      durable?.connected(info)
+      changeReceivers { $0.connected(info) }
       if isSubscribed { return announce(asking: Self.numbersToken) }
       if asksForDenied {
         subscriptions.merge(denied) { $1 }
@@ -331,7 +368,7 @@
     /// - Returns: The requests that were sent, and that the server may not have.
     private mutating func endConnection() -> [UInt64] {
       output.clear()
-      durable?.disconnected()
+      changeReceivers { $0.disconnected() }
       (pingNumber, answeredPings, ending) = (0, 0, [:])
       (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
       return outbox.disconnect()
@@ -432,11 +469,16 @@
       readMark = max(readMark, mark)
       report(flushed: outbox.confirm(through: mark))
       // The server has been asked once more since what was to be heard is in force.
-      if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
+      if isReady { report(flushed: heldFlushes.takeAll()) }
+    }
+
+    /// Whether what was asked to be heard is in force.
+    var isReady: Bool {
+      (durable?.isReady ?? true) && shared.values.allSatisfy(\.isReady)
     }
 
     mutating func report(flushed tokens: [UInt64]) {
-      let isReady = durable?.isReady ?? true
+      let isReady = self.isReady
       for token in tokens {
         if !isReady, flushesOfPatterns.contains(token) {
           heldFlushes.append(token)

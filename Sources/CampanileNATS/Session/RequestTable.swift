@@ -23,7 +23,6 @@
     private var now = 0
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
-    private var numbers: [String: UInt64] = [:]
     /// The numbers of all of them, oldest first, and of some that have been answered.
     private var order = CircularBuffer<UInt64>()
     private var last: UInt64 = 0
@@ -73,13 +72,11 @@
 
     // MARK: Received
 
-    /// - Parameter isOnly: Whether no other request has its answer there.
-    /// - Returns: The number of the request, whose answer goes to the subject; `nil` if it has
-    ///   arrived already, on another connection.
-    mutating func received(_ reply: String, isOnly: Bool) -> UInt64? {
-      guard NATSSubject.isName(reply), !isOnly || numbers[reply] == nil else { return nil }
+    /// - Returns: The number of the request, whose answer goes to the subject; `nil` if no answer can.
+    mutating func received(_ reply: String) -> UInt64? {
+      if !NATSSubject.isName(reply) { return nil }
       last += 1
-      (replies[last], numbers[reply]) = (reply, last)
+      replies[last] = reply
       order.append(last)
       while replies.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
       if order.count > 2 * Self.limit { order.removeAll { replies[$0] == nil } }
@@ -88,9 +85,7 @@
 
     /// - Returns: The subject for the answer.
     mutating func answered(_ correlation: UInt64) -> String? {
-      guard let reply = replies.removeValue(forKey: correlation) else { return nil }
-      if numbers[reply] == correlation { numbers[reply] = nil }
-      return reply
+      replies.removeValue(forKey: correlation)
     }
   }
 #endif

@@ -24,6 +24,10 @@
     return relay
   }
 
+  private func sharing(_ relay: Relay, _ center: MessageCenter) {
+    relay.carry(TrackChanged.self, in: center, .inward, .oneOf("screens"))
+  }
+
   private func asService(_ relay: Relay, _ logger: Logger) async throws {
     let group = ServiceGroup(services: [relay], logger: logger)
     try await group.run()

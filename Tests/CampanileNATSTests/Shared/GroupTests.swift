@@ -1,0 +1,1 @@
+../../CampanileRelayTests/GroupTests.swift
