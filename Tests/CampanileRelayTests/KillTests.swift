@@ -68,7 +68,8 @@ struct KillTests {
       }
       try poster.ask("post 100")
       let living = Array(workers.dropFirst())
-      #expect(try living.numbers(of: "m0", upTo: 200) == Array(1...200))
+      let heard = try living.numbers(of: "m0", upTo: 200)
+      #expect(Set(1...200).subtracting(heard).sorted() == [])
       #expect(try poster.events() == [])
     }
   }

@@ -311,6 +311,12 @@ final class HubServer: Sendable {
     for reason in refusals { onRefusal(reason) }
   }
 
+  /// The process leaves the bus.
+  func end() {
+    act { $0.hub.end(&$1) }
+    close()
+  }
+
   /// Ends the hub; its members find another one.
   func close() {
     let channels = state.withLock { state -> [any Channel] in

@@ -119,7 +119,7 @@ final class MemberLink: RelayLink {
         return (state.channel, state.hub, state.receiver, state.lock)
       }
       channel?.close()
-      if let hub { hub.queue.async { hub.close() } }
+      if let hub { hub.queue.async { hub.end() } }
       if lock != nil, case .folder(let folder) = self.bus { folder.remove(self.id.rawValue) }
       withExtendedLifetime((receiver, lock)) {}
     }

@@ -30,6 +30,8 @@ enum HubFrame: Hashable, WireFrame {
   case ping(Position, settled: Position = .none)
   /// A message that the member takes as one of a group.
   case shared(group: String, Message)
+  /// A message has been taken for a group, as the hub says of those that it remembers before it leaves.
+  case taken(group: String, Message.Key, Position)
   /// So many messages of the member were for nobody.
   case unheard(UInt32)
   /// The member is not let in; the reason is a sentence. The connection ends.
@@ -90,6 +92,13 @@ enum HubFrame: Hashable, WireFrame {
         $0.string(group)
         $0.message(message)
       }
+    case .taken(let group, let key, let position):
+      Self.append(type: 19, to: &bytes) {
+        $0.string(group)
+        $0.id(key.sender)
+        $0.integer(key.number)
+        $0.position(position)
+      }
     case .unheard(let count): Self.append(type: 14, to: &bytes) { $0.integer(count) }
     case .refused(let reason): Self.append(type: 16, to: &bytes) { $0.string(reason) }
     case .dropped(let subject): Self.append(type: 15, to: &bytes) { $0.string(subject) }
@@ -127,6 +136,10 @@ enum HubFrame: Hashable, WireFrame {
     case 16: .refused(try reader.string())
     case 17: .joined(try reader.peer())
     case 18: .left(try reader.id())
+    case 19:
+      .taken(
+        group: try reader.string(),
+        Message.Key(sender: try reader.id(), number: try reader.integer()), try reader.position())
     default: throw FrameError("No frame of a hub has the type \(type).")
     }
   }

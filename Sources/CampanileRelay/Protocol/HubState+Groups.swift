@@ -41,10 +41,18 @@ struct Group {
   }
 
   /// A message that a member had in hand has been taken all the same.
-  mutating func forget(_ key: Message.Key) {
-    guard let index = returned.firstIndex(where: { $0.key == key }) else { return }
-    bytes -= returned.remove(at: index).cost
+  mutating func forget(_ key: Message.Key) -> Message? {
+    guard let index = returned.firstIndex(where: { $0.key == key }) else { return nil }
+    bytes -= returned[index].cost
+    return returned.remove(at: index)
   }
+}
+
+/// A message that a member has taken for a group.
+struct TakenMessage {
+  var group: String
+  var key: Message.Key
+  var position: Position
 }
 
 /// Messages of which one member of a group gets each.
@@ -54,6 +62,8 @@ struct Group {
 extension HubState {
   /// So many messages a member has in hand.
   private static let handful = 16
+  /// So many messages that were taken are remembered, while an older one is not.
+  private static let takenLimit = 16_384
 
   /// Finds the groups that share the messages of a subject.
   mutating func findGroups(
@@ -130,13 +140,33 @@ extension HubState {
   mutating func taken(
     _ shared: MemberFrame.Shared, by place: Int, _ actions: inout [HubAction]
   ) {
-    if let given = members[place].takeFromHand(shared.group, shared.key) {
-      if !shared.isTaken { groups[shared.group]?.putBack([given]) }
-    } else if shared.isTaken {
-      // It had been taken for stopped. What still waits for another one need not be taken again.
-      groups[shared.group]?.forget(shared.key)
+    var given = members[place].takeFromHand(shared.group, shared.key)
+    if shared.isTaken {
+      // If it had been taken for stopped, what still waits for another one need not be taken again.
+      given = given ?? groups[shared.group]?.forget(shared.key)
+      if let given { remember(given, takenFor: shared.group) }
+    } else if let given {
+      groups[shared.group]?.putBack([given])
     }
     handOut(shared.group, &actions)
+  }
+
+  private mutating func remember(_ message: Message, takenFor group: String) {
+    if taken.count >= Self.takenLimit { taken.removeFirst(Self.takenLimit / 2) }
+    taken.append(TakenMessage(group: group, key: message.key, position: message.position))
+  }
+
+  /// The hub leaves: tells the members what they need for the next one to hand out nothing twice.
+  mutating func end(_ actions: inout [HubAction]) {
+    if !isOpen { return }
+    let settled = settled
+    for place in members.indices where members[place].stage == .open {
+      endRun(of: place, &actions)
+      send(.ping(last, settled: settled), to: place, &actions)
+      for message in taken where message.position > settled {
+        send(.taken(group: message.group, message.key, message.position), to: place, &actions)
+      }
+    }
   }
 
   /// Puts back what a member had in hand that has left.

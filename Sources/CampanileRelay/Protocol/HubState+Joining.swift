@@ -68,13 +68,13 @@ extension HubState {
       members[$0].stage == .joining && !members[$0].isNew
     }
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
-    // None if no hub has said anything of groups.
-    let settled = joined.map { members[$0].settled }.max().flatMap { $0 == .none ? nil : $0 }
+    // What groups lack may be older than what members lack.
+    let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
       members[place].stage = .recovering
-      ask(place, since: min(since, settled ?? since), &actions)
+      ask(place, since: min(since, settled), &actions)
     }
     endRecovery(&actions)
   }

@@ -38,6 +38,8 @@ struct HubState {
 
   /// What waits for each group.
   var groups: [String: Group] = [:]
+  /// What groups have taken after ``settled``, in the order in which they took it.
+  var taken: [TakenMessage] = []
 
   /// For how many ticks it goes on to ask its members whether they are there.
   private var activeTicks = 0
@@ -258,6 +260,7 @@ struct HubState {
     tickJoining(&actions)
     tickRequests(&actions)
     tickFlushes(&actions)
+    taken.removeAll { $0.position <= settled }
     tickGroups(&actions)
   }
 

@@ -255,6 +255,7 @@ struct MemberState {
       shares.settle(upTo: settled)
       mustAcknowledge = true
     case .shared(let group, let message): receive(message, of: group, &actions)
+    case .taken(let group, let key, let position): shares.note(group, key, takenAt: position)
     case .unheard(let count): actions.append(.unheard(Int(count)))
     case .refused(let reason): actions.append(.refused(reason))
     case .dropped(let subject): actions.append(.dropped(number: 0, subject: subject))

@@ -33,6 +33,14 @@ struct Shares {
     if isTaken { entries[key]?.isTaken = true } else { entries[key] = nil }
   }
 
+  /// Remembers that another member has taken a message, for the next hub.
+  mutating func note(_ group: String, _ message: Message.Key, takenAt position: Position) {
+    let key = Key(group: group, message: message)
+    if position > settled, entries[key] == nil {
+      entries[key] = Entry(position: position, isTaken: true)
+    }
+  }
+
   mutating func settle(upTo position: Position) {
     if position <= settled { return }
     settled = position

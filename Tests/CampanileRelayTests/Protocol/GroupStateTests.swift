@@ -164,6 +164,40 @@ final class GroupStateTests {
     #expect(hub.members[1].inHand.map(\.message.number) == [5, 7])
   }
 
+  @Test(
+    "If no hub has said what a group has taken, the next one asks for all that there is",
+    arguments: [true, false])
+  func nothingSettled(group: Bool) {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    join(1, in: false, at: at(2, 9))
+    let since = group ? .none : at(2, 9)
+    #expect(
+      join(2, in: group, at: at(2, 9)).contains(
+        .send([ConnectionID(rawValue: 2)], .collect(token: 1, since: since))))
+  }
+
+  @Test("A hub that leaves tells all what groups have taken and the next hub does not know")
+  func ends() {
+    for id in 1...3 { join(id, in: id > 1) }
+    _ = post(1...4)
+    _ = receive(3, taken(2))
+    _ = receive(2, taken(1))
+    _ = actions { $0.tick(&$1) }
+    _ = receive(3, taken(4))
+    let said = actions { $0.end(&$1) }
+    for id in 1...3 {
+      let frames = said.compactMap { action -> HubFrame? in
+        guard case .send([ConnectionID(rawValue: id)], let frame) = action else { return nil }
+        return frame
+      }
+      #expect(
+        frames == [
+          .ping(at(2, 4), settled: at(2, 2)),
+          .taken(group: "g", .init(sender: 1, number: 4), at(2, 4)),
+        ])
+    }
+  }
+
   @Test("A member tells the next hub what it has in hand, and hears nothing twice")
   func member() {
     var member = MemberState(id: 5, name: "m", processID: 1)
@@ -202,6 +236,11 @@ final class GroupStateTests {
     #expect(given() == [key(1, true), key(2, false)])
     _ = said { $0.received(.ping(at(2, 3), settled: at(2, 2)), &$1) }
     #expect(given() == [key(2, false)])
+    // What another one has taken, as a hub says that leaves.
+    let other = Message(1, 4, at: at(2, 4)).key
+    _ = said { $0.received(.taken(group: "g", other, at(2, 4)), &$1) }
+    #expect(
+      given() == [key(2, false), .send(.given(.init(group: "g", key: other, isTaken: true)))])
     #expect(
       said { $0.received(.shared(group: "g", messages[2]), &$1) }
         == [.share(group: "g", messages[2])])
