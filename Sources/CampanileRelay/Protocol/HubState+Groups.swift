@@ -141,6 +141,13 @@ extension HubState {
     _ shared: MemberFrame.Shared, by place: Int, _ actions: inout [HubAction]
   ) {
     var given = members[place].takeFromHand(shared.group, shared.key)
+    // While logs are collected, what the member has said of it is out of date.
+    if let said = members[place].given.firstIndex(where: {
+      ($0.group, $0.key) == (shared.group, shared.key)
+    }) {
+      members[place].given[said] = shared
+      if !shared.isTaken { members[place].given.remove(at: said) }
+    }
     if shared.isTaken {
       // If it had been taken for stopped, what still waits for another one need not be taken again.
       given = given ?? groups[shared.group]?.forget(shared.key)

@@ -247,14 +247,18 @@ struct MemberState {
     guard stage != .disconnected else { return }
     silentTicks = 0
     switch frame {
-    case .message(let message): receive(message, &actions)
+    case .message(let message):
+      tellPeers(&actions)
+      receive(message, &actions)
     case .sequenced(let sender, let first, let count, let position):
       sequenced(sender, first, count, position, &actions)
     case .ping(let position, let settled):
       advance(to: position)
       shares.settle(upTo: settled)
       mustAcknowledge = true
-    case .shared(let group, let message): receive(message, of: group, &actions)
+    case .shared(let group, let message):
+      tellPeers(&actions)
+      receive(message, of: group, &actions)
     case .taken(let group, let key, let position): shares.note(group, key, takenAt: position)
     case .unheard(let count): actions.append(.unheard(Int(count)))
     case .refused(let reason): actions.append(.refused(reason))
@@ -269,7 +273,9 @@ struct MemberState {
         recoveries = recoveries.suffix(7) + [recovery]
       }
       open(position, ownNumber, &actions)
-    case .request(let request): actions.append(.requested(request))
+    case .request(let request):
+      tellPeers(&actions)
+      actions.append(.requested(request))
     case .reply(let correlation, let status, let payload):
       guard requests.end(correlation) else { return }
       actions.append(.replied(correlation: correlation, status: status, payload: payload))
@@ -289,14 +295,19 @@ struct MemberState {
     }
   }
 
+  /// Tells the relay of members that have come or gone, before it hears a message of one.
+  private mutating func tellPeers(_ actions: inout [MemberAction]) {
+    if hasNewPeers, let hub { actions.append(.peers(peers, hub: hub)) }
+    hasNewPeers = false
+  }
+
   /// All bytes that could be read have been read.
   ///
   /// The member acknowledges once.
   mutating func endRead(_ actions: inout [MemberAction]) {
     silentTicks = 0
     receivedKeys = nil
-    if hasNewPeers, let hub { actions.append(.peers(peers, hub: hub)) }
-    hasNewPeers = false
+    tellPeers(&actions)
     guard mustAcknowledge else { return }
     mustAcknowledge = false
     actions.append(.send(.pong(position)))

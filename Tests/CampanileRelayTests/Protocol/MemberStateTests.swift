@@ -41,6 +41,21 @@ final class MemberStateTests {
     #expect(member.generation == 2)
   }
 
+  @Test("Of members that come together the relay is told once, and before it hears one of them")
+  func newPeers() {
+    open()
+    let peers = (5...7).map { Peer(id: MemberID(rawValue: $0), name: "\($0)", processID: 1) }
+    _ = receive(.peers([peers[0]], hub: 5))
+    #expect(receive(.joined(peers[1]), .joined(peers[2]), .left(6)) == [])
+    let told = MemberAction.peers([peers[0], peers[2]], hub: 5)
+    #expect(actions { $0.endRead(&$1) } == [told])
+    let message = Message(6, 1, at: at(1, 1))
+    #expect(
+      receive(.joined(peers[1]), .message(message))
+        == [.peers([peers[0], peers[2], peers[1]], hub: 5), .deliver(message)])
+    #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 1)))])
+  }
+
   @Test func saysHelloWithItsPatterns() throws {
     let pattern = try SubjectPattern(validating: "a.*")
     #expect(actions { $0.subscribe(pattern, &$1) } == [])
@@ -121,7 +136,7 @@ final class MemberStateTests {
     #expect(receive(.message(Message(1, 1, at: at(1, 4)))) == [])
     #expect(member.position == at(1, 4))
     #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 4)))])
-    #expect(actions { $0.endRead(&$1) } == [])
+    #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 1)))])
   }
 
   @Test func itsPositionStaysWhileItJoins() {
