@@ -204,11 +204,16 @@ struct BusFolder: Sendable {
         sentence: "The bus has had \(Self.lastGeneration) hubs, and can have no more. End the "
           + "processes that use it, and remove the folder \(path).")
     }
-    guard let descriptor = try folder().make(lockName(generation)) else { return nil }
-    // Whoever found it unlocked takes it for that of a dead hub, and goes on with the next one.
+    // The file gets its name when it is locked: who found it before would take it for that of a dead
+    // hub, and go on with the next one.
+    let (directory, name) = (try folder(), lockName(generation))
+    let unnamed = name + "." + String(UInt64.random(in: 1 ... .max), radix: 16)
+    guard let descriptor = try directory.make(unnamed) else { return nil }
+    defer { directory.remove(unnamed) }
     guard let lock = FileLock(locking: descriptor) else { return nil }
     // For processes with another version of the package.
     lock.write("\(protocolVersion)")
+    guard try directory.link(unnamed, as: name) else { return nil }
     // The files of old generations are taken away: that this one was not there proves nothing. The
     // highest is never taken away.
     return try highestGeneration() == generation ? lock : nil
@@ -332,7 +337,7 @@ struct BusFolder: Sendable {
       try directory.write(new, to: temporary)
       defer { directory.remove(temporary) }
       // The first one stays.
-      try directory.link(temporary, as: name)
+      _ = try directory.link(temporary, as: name)
     }
     throw SystemError(
       sentence: "The file \(path)/\(name) holds no number. End the processes that use the bus, and "

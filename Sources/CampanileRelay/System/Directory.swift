@@ -108,9 +108,12 @@ final class Directory: Sendable {
     unsafe renameat(own.number, name, own.number, new) == 0
   }
 
-  /// Gives a file another name too, unless there is a file of that name.
-  func link(_ name: String, as new: String) throws(SystemError) {
-    if unsafe linkat(own.number, name, own.number, new, 0) == 0 || errno == EEXIST { return }
+  /// Gives a file another name too.
+  ///
+  /// - Returns: Whether there was no file of that name.
+  func link(_ name: String, as new: String) throws(SystemError) -> Bool {
+    if unsafe linkat(own.number, name, own.number, new, 0) == 0 { return true }
+    if errno == EEXIST { return false }
     throw SystemError("The file \(path)/\(new) cannot be made", in: path)
   }
 

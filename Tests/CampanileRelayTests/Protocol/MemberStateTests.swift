@@ -136,7 +136,7 @@ final class MemberStateTests {
     #expect(receive(.message(Message(1, 1, at: at(1, 4)))) == [])
     #expect(member.position == at(1, 4))
     #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 4)))])
-    #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 1)))])
+    #expect(actions { $0.endRead(&$1) } == [])
   }
 
   @Test func itsPositionStaysWhileItJoins() {
