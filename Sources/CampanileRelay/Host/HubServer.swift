@@ -146,6 +146,8 @@ final class HubServer: Sendable {
         "The process that passes messages on has no file descriptor left for another one."
       ).append(to: &bytes)
       return spare.withLock { spare in
+        // Something else may have taken its number meanwhile.
+        if spare == nil { spare = Descriptor.spare() }
         if spare == nil { return false }
         while socket.refuse(saying: bytes, with: &spare), spare != nil {}
         return spare != nil
