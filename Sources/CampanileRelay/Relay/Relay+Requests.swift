@@ -120,7 +120,7 @@ extension Relay {
   /// See ``answer(_:file:line:_:)``.
   ///
   /// - Parameters:
-  ///   - pattern: The pattern; see ``raw(_:)``.
+  ///   - pattern: The pattern; see ``raw(_:oneOf:)``.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   ///   - answer: Called with the name and the bytes of the request. It returns the bytes of the

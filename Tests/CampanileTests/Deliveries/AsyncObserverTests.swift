@@ -96,10 +96,11 @@ struct AsyncObserverTests {
   }
 
   @Test("K8 An actor that is let go of is kept by the call that runs, and not by what waits")
-  func keepsItsActorForACall() async {
+  func keepsItsActorForACall() async throws {
     let (ticks, heard, gate) = (Broadcaster<Int>(), Recorder<Int>(), AsyncGate())
-    var actor: Letting? = Letting()
-    weak let weakActor = actor
+    // A weak reference would keep the actor whenever it is read.
+    let gone = Recorder<Void>()
+    var actor: Letting? = Letting(gone)
     let registration = ticks.observeAsync(on: actor!) { _, tick in
       heard.record(tick)
       await gate.pass()
@@ -107,14 +108,20 @@ struct AsyncObserverTests {
     for number in 1...3 { ticks.send(number) }
     await gate.waitUntilReached()
     actor = nil
-    #expect(weakActor != nil)
+    #expect(gone.values.isEmpty)
     gate.open()
-    await eventually { weakActor == nil }
+    try await gone.next(within: patience)
     _ = await registration.cancelAndWait()
     #expect(heard.values == [1])
   }
 
-  private actor Letting {}
+  private actor Letting {
+    private let gone: Recorder<Void>
+
+    init(_ gone: Recorder<Void>) { self.gone = gone }
+
+    deinit { gone.record(()) }
+  }
 
   private actor Occupied {
     func endsItself(
