@@ -19,32 +19,18 @@ extension ObservationSource {
     within limit: Duration, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Element {
     let values = values(buffering: .oldest(1), .init(), file: file, line: line)
-    let outcome = await withTaskGroup(of: Outcome<Element>.self) { group in
-      group.addTask {
-        var iterator = values.makeAsyncIterator()
-        return await iterator.next().map { .element($0) } ?? .end
-      }
-      group.addTask {
-        try? await Task.sleep(for: limit)
-        return .late
-      }
-      defer { group.cancelAll() }
-      return await group.next() ?? .end
+    let end = ContinuousClock.now + limit
+    let timer = Task { [registration = values.registration] in
+      try await Task.sleep(until: end, clock: .continuous)
+      registration?.cancel()
     }
-    if case .element(let element) = outcome { return element }
+    defer { timer.cancel() }
+    var iterator = values.makeAsyncIterator()
+    if let element = await iterator.next() { return element }
     try Task.checkCancellation()
-    let place = CallSite(file: file, line: line)
-    let name = "\(Element.self)", at = "\(place.fileName):\(place.line)"
-    if case .late = outcome { throw MissingElement(late: name, limit, at) }
-    throw MissingElement(ended: name, at)
+    throw MissingElement(
+      "\(Element.self)", ContinuousClock.now < end ? nil : limit, CallSite(file: file, line: line))
   }
-}
-
-/// The first of the two events that `next(within:)` waits for.
-private enum Outcome<Element: Sendable>: Sendable {
-  case element(Element)
-  case end
-  case late
 }
 
 /// Why ``ObservationSource/next(within:file:line:)`` has no element.
@@ -65,14 +51,16 @@ public struct MissingElement: Error, Sendable, Hashable, CustomStringConvertible
   /// The awaited type, how long the wait was, and where.
   public let description: String
 
-  fileprivate init(late name: String, _ limit: Duration, _ place: String) {
-    code = .late
-    description = "No value of \(name) was sent within \(limit) (\(place))"
-  }
-
-  fileprivate init(ended name: String, _ place: String) {
-    code = .ended
-    description = "The source ended before it sent a value of \(name) (\(place))"
+  /// - Parameter limit: How long the wait was, or `nil` if the source ended first.
+  fileprivate init(_ name: String, _ limit: Duration?, _ caller: CallSite) {
+    let place = "\(caller.fileName):\(caller.line)"
+    if let limit {
+      code = .late
+      description = "No value of \(name) was sent within \(limit) (\(place))"
+    } else {
+      code = .ended
+      description = "The source ended before it sent a value of \(name) (\(place))"
+    }
   }
 
   /// Whether two failures are of one kind.
