@@ -130,8 +130,6 @@ struct OvertakenEditTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // MARK: Transactions
-
   @Test("The only edit of a transaction is told as one, and several as a setting")
   func transactions() {
     let log = Log()
@@ -145,28 +143,47 @@ struct OvertakenEditTests {
       presets.remove(at: 0)
       radio.presets = ["x"]
     }
-    #expect(log.lines == ["insertion 3..<4 abcd", "setting - bcde", "setting - x"])
+    KVOTransaction.perform {
+      radio.presets = ["y"]
+      presets.append("z")
+    }
+    #expect(
+      log.lines == ["insertion 3..<4 abcd", "setting - bcde", "setting - x", "setting - yz"])
     withExtendedLifetime(token) {}
   }
 
-  // MARK: Observers that come in the middle
-
-  /// An array that is changed in several steps.
-  final class Steps: Observable {
-    private let registrar = KVORegistrar()
-    var storage = [1]
-    var items: [Int] {
-      get {
-        registrar.access(self, keyPath: \.items)
-        return storage
+  @Test(
+    "Who begins to rebuild an array inside its setter has it, whether or not the new one is stored",
+    arguments: [true, false])
+  func observerInSetter(isStored: Bool) {
+    final class Store: Observable {
+      private let registrar = KVORegistrar()
+      private var stored = [1]
+      var meanwhile: (_ isStored: Bool) -> Void = { _ in }
+      var items: [Int] {
+        get {
+          registrar.access(self, keyPath: \.items)
+          return stored
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.items) {
+            meanwhile(false)
+            stored = newValue
+            meanwhile(true)
+          }
+        }
       }
-      set { registrar.withMutation(of: self, keyPath: \.items) { storage = newValue } }
     }
-    var all: [Int] { items }
-
-    func change(_ steps: () -> Void) {
-      registrar.withMutation(of: self, keyPath: \.items, steps)
+    let store = Store()
+    var replica = Replica<Int>()
+    var token: ObservationToken?
+    store.meanwhile = { [unowned store] in
+      if token != nil || $0 != isStored { return }
+      token = store.observe(\.items, options: .initial) { _, change in replica.apply(change) }
     }
+    for number in 2...3 { store.mutableArray(\.items).append(number) }
+    #expect(replica.faults.isEmpty && replica.elements == [1, 2, 3])
+    withExtendedLifetime(token) {}
   }
 
   @Test("An observer that comes after an edit, inside its call, is told the next one as an edit")
@@ -189,8 +206,6 @@ struct OvertakenEditTests {
     #expect(log.lines == ["setting - abc", "insertion 3..<4 abcd"])
     withExtendedLifetime(token) {}
   }
-
-  // MARK: Other key paths
 
   final class Choice: Observable {
     @Observed var first = [0]
@@ -236,6 +251,4 @@ struct OvertakenEditTests {
     #expect(told.count == 3)
     withExtendedLifetime(tokens) {}
   }
-
-  // MARK: Sets
 }

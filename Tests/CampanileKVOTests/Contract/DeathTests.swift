@@ -3,13 +3,6 @@ import CampanileKVO
 import Observation
 import Testing
 
-/// Changes itself when it dies.
-@Observable final class Closing {
-  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
-  var value = 0
-  deinit { value = 9 }
-}
-
 /// What dies, and who is told last: inside calls, in between their halves, in deinits.
 @Suite("Deaths in the middle", .ownThread)
 struct DeathTests {
@@ -21,35 +14,21 @@ struct DeathTests {
     init(_ object: Object) { self.object = object }
   }
 
-  @Test("K8 The owner that lets go of itself in a prior call hears no change after it")
-  func ownerInPrior() {
+  @Test(
+    "K8 The owner that lets go of itself in a prior or initial call hears no more",
+    arguments: [\.volume, \.display.count] as [any KeyPath<Radio, Int> & Sendable],
+    [true, false])
+  func ownerInCall(path: any KeyPath<Radio, Int> & Sendable, isPrior: Bool) {
     let keeper = Keeper(Log())
     weak let weakOwner = keeper.object
-    let radio = Radio()
-    let heard = Recorder<String>()
-    keeper.object?.kvo.observe(radio, \.volume, options: .prior) { _, _, change in
-      heard.record("\(change.phase)")
+    let (radio, heard) = (Radio(), Recorder<String>())
+    keeper.object?.kvo.observe(radio, path, options: isPrior ? .prior : .initial) {
+      heard.record("\($2.phase)")
       keeper.object = nil
     }
-    radio.volume = 1
-    radio.volume = 2
-    #expect(heard.values == ["prior"])
+    for volume in 1...2 { radio.volume = volume }
+    #expect(heard.values == [isPrior ? "prior" : "initial"])
     #expect(weakOwner == nil)
-  }
-
-  @Test("K8 The owner that lets go of itself in the initial call is observing no more")
-  func ownerInInitial() {
-    let keeper = Keeper(Log())
-    weak let weakOwner = keeper.object
-    let radio = Radio()
-    let heard = Recorder<String>()
-    keeper.object?.kvo.observe(radio, \.display, options: .initial) { _, _, change in
-      heard.record("\(change.phase)")
-      keeper.object = nil
-    }
-    #expect(weakOwner == nil)
-    radio.volume = 1
-    #expect(heard.values == ["initial"])
   }
 
   @Test("K8 Of two owners the first lets go of the second, which is not called")
@@ -68,36 +47,25 @@ struct DeathTests {
     #expect(heard.count == 0)
   }
 
-  @Test("K9 The beginning of a path that is let go of in a prior call hears no change after it")
-  func rootInPrior() {
+  @Test(
+    "K9 A path whose beginning is let go of in a call ends, also for observers that come later",
+    arguments: [true, false])
+  func rootInCall(isPrior: Bool) {
     let leaf = Radio()
     let keeper = Keeper(Radio())
     weak let weakRoot = keeper.object
     keeper.object?.next = leaf
-    log.kvo.observe(keeper.object!, \.next?.volume, options: [.prior, .old]) { log, _, change in
-      log.lines.append("\(change.phase)")
-      keeper.object = nil
-    }
-    leaf.volume = 1
-    leaf.volume = 2
-    #expect(log.lines == ["prior"])
-    #expect(weakRoot == nil)
-    #expect(log.kvo.observationCount == 0)
-  }
-
-  @Test("K9 The beginning of a path that is let go of in a call ends for those that come later too")
-  func rootInCall() {
-    let leaf = Radio()
-    let keeper = Keeper(Radio())
-    keeper.object?.next = leaf
-    for name in ["first", "second"] {
-      log.kvo.observe(keeper.object!, \.next?.volume, policy: .append) { log, _, change in
-        log.lines.append(name)
+    for number in 1...(isPrior ? 1 : 2) {
+      log.kvo.observe(
+        keeper.object!, \.next?.volume, options: isPrior ? [.prior, .old] : [], policy: .append
+      ) { log, _, change in
+        log.lines.append("\(number) \(change.phase)")
         keeper.object = nil
       }
     }
-    leaf.volume = 1
-    #expect(log.lines == ["first"])
+    for volume in 1...2 { leaf.volume = volume }
+    #expect(log.lines == [isPrior ? "1 prior" : "1 changed"])
+    #expect(weakRoot == nil)
     #expect(log.kvo.observationCount == 0)
   }
 
@@ -219,46 +187,26 @@ struct DeathTests {
     #expect(log.lines.count == 2)
   }
 
-  @Test("A macro's object that changes itself when it dies is not told of")
-  func macroInDeinit() {
-    var closing: Closing? = Closing()
-    log.kvo.observe(closing!, \.value, options: [.old, .prior]) { log, _, change in
-      log.lines.append("\(change.new)")
-    }
-    let token = closing?.observe(\.value) { [log] _, change in log.lines.append("token") }
-    closing = nil
-    #expect(log.lines.isEmpty)
-    #expect(token?.isActive == false)
-  }
-
   @Test("An object that observes itself along a path through its own parts is released")
   func throughOwnParts() {
     final class Model: Observable {
-      @Observed var number = 0
-    }
-    final class Self_: Observable {
-      let model = Model()
-      let constant = 7
+      let radio = Radio()
       let heard: Recorder<Int>
       lazy var kvo = KVOController(owner: self)
       init(_ heard: Recorder<Int>) {
         self.heard = heard
-        kvo.observe(self, \.model.number) { own, _, change in own.heard.record(change.new) }
-        kvo.observe(self, \.constant, options: .initial) { own, _, change in
-          own.heard.record(change.new)
-        }
+        kvo.observe(self, \.radio.volume) { own, _, change in own.heard.record(change.new) }
       }
     }
     let heard = Recorder<Int>()
-    var own: Self_? = Self_(heard)
-    weak let weakOwn = own
-    let model = own?.model
-    model?.number = 42
-    withExtendedLifetime(own) {}
-    own = nil
-    #expect(weakOwn == nil)
-    model?.number = 43
-    #expect(heard.values == [7, 42])
+    var model: Model? = Model(heard)
+    weak let weakModel = model
+    let radio = model?.radio
+    radio?.volume = 42
+    model = nil
+    #expect(weakModel == nil)
+    radio?.volume = 43
+    #expect(heard.values == [42])
   }
 
   // MARK: On many threads
@@ -308,28 +256,6 @@ struct DeathTests {
     }
     #expect(counter.count == width * 200)
     #expect(late.count == 0)
-    #expect(live.current == 0)
-  }
-
-  @Test(
-    "K9 K3 Tokens that are let go of on one thread while another one changes", arguments: [2, 8])
-  func tokensElsewhere(width: Int) {
-    let counter = Counter()
-    let live = LiveCount()
-    onThreads(width) { index in
-      for _ in 0..<200 {
-        if index == 0 {
-          counter.increment()
-        } else {
-          let probe = Tracked(live)
-          let token = counter.observe(\.double, options: [.old, .distinct]) { _, _ in
-            probe.touch()
-          }
-          counter.increment()
-          withExtendedLifetime(token) {}
-        }
-      }
-    }
     #expect(live.current == 0)
   }
 }

@@ -9,35 +9,6 @@ import Testing
 struct LifetimeTests {
   let log = Log()
 
-  @Test("K8 An owner is not kept, and its death ends the observation")
-  func owner() {
-    let radio = Radio()
-    var log: Log? = Log()
-    weak let weakLog = log
-    let lines = Recorder<String>()
-    log?.kvo.observe(radio, \.volume) { _, _, change in lines.record("\(change.new)") }
-    radio.volume = 1
-    log = nil
-    #expect(weakLog == nil)
-    radio.volume = 2
-    #expect(lines.values == ["1"])
-  }
-
-  @Test("K8 A controller that outlives its owner observes nothing more")
-  func controllerWithoutOwner() {
-    let radio = Radio()
-    var log: Log? = Log()
-    let kvo = KVOController(owner: log!)
-    defer { withExtendedLifetime(kvo) {} }
-    let lines = Recorder<String>()
-    kvo.observe(radio, \.volume) { _, _, change in lines.record("\(change.new)") }
-    log = nil
-    radio.volume = 1
-    #expect(lines.count == 0)
-    #expect(kvo.observe(radio, \.station) { _, _, _ in }.outcome == .refused)
-    #expect(kvo.owner == nil)
-  }
-
   @Test("K8 The owner lives for the length of a call")
   func ownerDuringCall() {
     let radio = Radio()
@@ -138,44 +109,6 @@ struct LifetimeTests {
     #expect(kvo.description == "KVOController of Guest")
   }
 
-  @Test("The controller's death ends its observations")
-  func controller() {
-    let radio = Radio()
-    let owner = Log()
-    var kvo: KVOController<Log>? = KVOController(owner: owner)
-    kvo?.observe(radio, \.volume) { log, _, change in log.lines.append("\(change.new)") }
-    radio.volume = 1
-    kvo = nil
-    radio.volume = 2
-    #expect(owner.lines == ["1"])
-  }
-
-  @Test("K9 The observed object is not kept, and its death ends the observation at once")
-  func object() {
-    var radio: Radio? = Radio()
-    weak let weakRadio = radio
-    let registration = log.kvo.observe(radio!, \.volume) { _, _, _ in }.registration
-    #expect(registration.isActive)
-    radio = nil
-    #expect(weakRadio == nil)
-    #expect(!registration.isActive)
-    #expect(log.kvo.observationCount == 0)
-  }
-
-  @Test("K9 The death of a macro's object ends a nested path at once, though its end lives on")
-  func nestedObject() {
-    let track = Track("Aria")
-    var player: Player? = Player()
-    player?.current = track
-    let result = log.kvo.observe(player!, \.current?.title) { log, _, _ in
-      log.lines.append("told")
-    }
-    player = nil
-    #expect(!result.registration.isActive)
-    track.title = "Bourree"
-    #expect(log.lines.isEmpty)
-  }
-
   @Test("K9 A new object at the address of a dead one is another object")
   func addressReuse() {
     // Nothing of a dead object is kept that would keep its address, so that most are used again.
@@ -207,45 +140,6 @@ struct LifetimeTests {
     #expect(owner.lines.count == 0)
   }
 
-  @Test("An object that observes itself neither leaks nor crashes", arguments: [false, true])
-  func selfObservation(retaining: Bool) {
-    final class Narcissus: Observable {
-      @Observed var value = 0
-      let heard: Recorder<Int>
-      var kvo: KVOController<Narcissus>?
-      init(_ heard: Recorder<Int>, _ retaining: Bool) {
-        self.heard = heard
-        kvo = KVOController(owner: self, retainsObserved: retaining)
-        kvo?.observe(self, \.value) { own, same, change in
-          if own === same { own.heard.record(change.new) }
-        }
-      }
-      deinit { value = 9 }
-    }
-    let heard = Recorder<Int>()
-    var narcissus: Narcissus? = Narcissus(heard, retaining)
-    weak let weakNarcissus = narcissus
-    narcissus?.value = 1
-    narcissus = nil
-    #expect(weakNarcissus == nil)
-    #expect(heard.values == [1])
-  }
-
-  @Test("A retaining controller keeps what it observes, until it is unobserved")
-  func retaining() {
-    let kvo = KVOController(owner: log, retainsObserved: true)
-    defer { withExtendedLifetime(kvo) {} }
-    var radio: Radio? = Radio()
-    weak let weakRadio = radio
-    kvo.observe(radio!, \.volume) { log, _, change in log.lines.append("\(change.new)") }
-    radio = nil
-    #expect(weakRadio != nil)
-    weakRadio?.volume = 1
-    #expect(log.lines == ["1"])
-    kvo.unobserveAll()
-    #expect(weakRadio == nil)
-  }
-
   @Test("A retaining controller lets go with its owner")
   func retainingOwner() {
     var log: Log? = Log()
@@ -257,27 +151,6 @@ struct LifetimeTests {
     log = nil
     kvo = nil
     #expect(weakRadio == nil)
-  }
-
-  @Test("Two objects that observe each other are released")
-  func mutual() {
-    final class Peer: Observable {
-      @Observed var value = 0
-      lazy var kvo = KVOController(owner: self)
-      func follow(_ other: Peer) { kvo.observe(other, \.value) { own, other, change in } }
-    }
-    var one: Peer? = Peer()
-    var two: Peer? = Peer()
-    weak let weakOne = one
-    weak let weakTwo = two
-    one?.follow(two!)
-    two?.follow(one!)
-    one?.value = 1
-    one = nil
-    #expect(weakOne == nil)
-    two?.value = 1
-    two = nil
-    #expect(weakTwo == nil)
   }
 
   @Test("K16 What an observer captured is released when the observation ends, however it ends")
@@ -353,21 +226,6 @@ struct LifetimeTests {
     // The controllers live, and nothing was changed: only the owners' deaths can be noticed.
     #expect(payloads.filter { $0() != nil }.count < 10)
     withExtendedLifetime(controllers) {}
-  }
-
-  @Test("Releasing a token inside its own call is harmless")
-  func tokenInside() {
-    final class Holder { var token: ObservationToken? }
-    let holder = Holder()
-    let radio = Radio()
-    var heard = 0
-    holder.token = radio.observe(\.volume) { _, _ in
-      heard += 1
-      holder.token = nil
-    }
-    radio.volume = 1
-    radio.volume = 2
-    #expect(heard == 1)
   }
 
   @Test("K3 Any thread may end the observation of an object that stays in one", arguments: [2, 8])

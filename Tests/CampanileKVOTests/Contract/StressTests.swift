@@ -18,7 +18,7 @@ struct StressTests {
     for _ in Self.rounds {
       let (meter, overlap) = (Meter(), OverlapDetector())
       let (steps, doubles) = (Recorder<Step>(), Recorder<Int>())
-      let late = Recorder<(heard: Recorder<Int>, token: ObservationToken)>()
+      let late = Recorder<(heard: Recorder<KVOChange<Int>>, token: ObservationToken)>()
       let tokens = [
         meter.observe(\.count, options: .old) { _, change in
           overlap.run { steps.record((change.old ?? -1, change.new)) }
@@ -29,8 +29,8 @@ struct StressTests {
         for number in 0..<200 {
           meter.increment()
           if number % 50 == 10 {
-            let heard = Recorder<Int>()
-            let token = meter.observe(\.count, options: .initial) { heard.record($1.new) }
+            let heard = Recorder<KVOChange<Int>>()
+            let token = meter.observe(\.count, options: [.initial, .old]) { heard.record($1) }
             late.record((heard, token))
           }
         }
@@ -42,8 +42,9 @@ struct StressTests {
       #expect(steps.values.map(\.old) == Array(0..<total))
       #expect(steps.values.map(\.new) == Array(1...total))
       for (heard, _) in late.values {
-        let values = heard.values
+        let values = heard.values.map(\.new)
         #expect(values == Array((values.first ?? 0)...total), "no gap and no repetition")
+        #expect(heard.values.map(\.old) == [nil] + values.dropLast())
       }
       let seen = doubles.values
       #expect(seen == seen.sorted() && Set(seen).count == seen.count && seen.last == total * 2)
@@ -81,6 +82,51 @@ struct StressTests {
     meter.increment()
     queue.flush()
     #expect(heard.values == Array(0...width * 100 + 1))
+    withExtendedLifetime(token) {}
+  }
+
+  /// Numbers behind a lock, each a property.
+  final class Sheet: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked<[Int: Int]>([:])
+    subscript(index: Int) -> Int {
+      registrar.value(of: self, \.[index]) { read in state.withLock { read($0[index] ?? 0) } }
+    }
+    func increment(_ index: Int) {
+      registrar.change(
+        of: self, \.[index],
+        under: { change in state.withLock { change(&$0[index, default: 0]) } }, { $0 += 1 })
+    }
+  }
+
+  @Test(
+    "K14 Every change of an argument is reported while properties with others are followed and left",
+    arguments: widths)
+  func arguments(width: Int) {
+    let (sheet, gaps, steps) = (Sheet(), Recorder<[Int]>(), Recorder<Step>())
+    let rounds = Effort.times(300, long: 3_000)
+    let token = sheet.observe(\.[0], options: .old) { steps.record(($1.old ?? -1, $1.new)) }
+    onThreads(width) { thread in
+      for round in 0..<rounds {
+        let heard = Recorder<Int>()
+        let index = round % 3
+        let late = sheet.observe(\.[index], options: .initial) { heard.record($1.new) }
+        // Followed for a moment alone, so that the object forgets what nothing follows.
+        sheet.observe(\.[rounds * (thread + 1) + round]) { _, _ in }.cancel()
+        sheet.increment(index)
+        late.cancel()
+        // If another thread calls, the initial call may be left to it, and comes too late.
+        guard let first = heard.values.first else { continue }
+        let values = heard.values
+        if values != Array(first..<first + values.count) { gaps.record(values) }
+      }
+    }
+    // Calls that were left to no thread are made with this change.
+    sheet.increment(0)
+    #expect(gaps.values == [])
+    #expect(steps.values.map(\.new) == Array(1...sheet[0]))
+    #expect(steps.values.map(\.old) == Array(0..<sheet[0]))
+    #expect((0..<3).map { sheet[$0] }.reduce(0, +) == width * rounds + 1)
     withExtendedLifetime(token) {}
   }
 

@@ -2,62 +2,15 @@ import Campanile
 import CampanileKVO
 import Dispatch
 import Observation
-import Synchronization
 import Testing
 
+/// Calls at another place, also those that are on their way while something ends, and sequences.
 @Suite("Deliveries and sequences", .ownThread)
 struct DeliveryTests {
   let counter = Counter()
-  let owner = SharedLog()
+  let queue = TestQueue()
 
-  private func drain(_ queue: DispatchQueue) async {
-    await withCheckedContinuation { done in queue.async { done.resume() } }
-  }
-
-  @Test("A handler on a queue runs there")
-  func queue() async {
-    let queue = DispatchQueue(label: "kvo")
-    counter.changes(of: \.count).observe(owner: owner, on: .queue(queue)) { owner, change in
-      dispatchPrecondition(condition: .onQueue(queue))
-      owner.lines.record("\(change.new)")
-    }
-    counter.count = 1
-    await drain(queue)
-    #expect(owner.lines.values == ["1"])
-  }
-
-  @Test("The initial call is made on the queue too, before the changes")
-  func initialOnQueue() async {
-    let queue = DispatchQueue(label: "kvo")
-    queue.suspend()
-    counter.changes(of: \.count, options: .initial).observe(owner: owner, on: .queue(queue)) {
-      $0.lines.record("\($1.phase) \($1.new)")
-    }
-    counter.count = 1
-    queue.resume()
-    await drain(queue)
-    #expect(owner.lines.values == ["initial 0", "changed 1"])
-  }
-
-  @Test("A handler on the main actor is isolated to it")
-  func main() async {
-    @MainActor final class Screen {
-      var values: [Int] = []
-    }
-    let screen = Screen()
-    let counter = counter
-    let (told, tell) = AsyncStream.makeStream(of: Int.self)
-    counter.changes(of: \.count).observe(owner: screen, on: .main) { screen, change in
-      screen.values.append(change.new)
-      tell.yield(change.new)
-    }
-    await Task.detached { counter.count = 1 }.value
-    var iterator = told.makeAsyncIterator()
-    #expect(await iterator.next() == 1)
-    #expect(await screen.values == [1])
-  }
-
-  // MARK: Sources
+  private var delivery: Delivery { queue.delivery }
 
   @Test("An actor observes, isolated to itself")
   func actor() async {
@@ -81,120 +34,17 @@ struct DeliveryTests {
     #expect(await statistics.nextSum() == 3)
   }
 
-  @Test("Changes are observed asynchronously, one at a time")
-  func async() async {
-    let (told, tell) = AsyncStream.makeStream(of: Int.self)
-    let token = counter.changes(of: \.count).observeAsync { change in
-      await Task.yield()
-      tell.yield(change.new)
-    }
-    counter.count = 1
-    counter.count = 2
-    var iterator = told.makeAsyncIterator()
-    #expect(await iterator.next() == 1)
-    #expect(await iterator.next() == 2)
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("A source is followed for as long as it or an observer is there")
-  func sourceLife() {
-    let heard = Recorder<Int>()
-    var token: ObservationToken? = counter.changes(of: \.count).observe { heard.record($0.new) }
-    counter.count = 1
-    #expect(token?.isActive == true)
-    token = nil
-    counter.count = 2
-    #expect(heard.values == [1])
-  }
-
-  @Test("With initial, each observer of a source begins with the newest value")
-  func sourceInitial() {
-    let changes = counter.changes(of: \.count, options: .initial)
-    let heard = Recorder<String>()
-    let first = changes.observe { heard.record("first \($0.phase) \($0.new)") }
-    counter.count = 3
-    let second = changes.observe { heard.record("second \($0.phase) \($0.new)") }
-    #expect(heard.values == ["first initial 0", "first changed 3", "second initial 3"])
-    withExtendedLifetime((first, second)) {}
-  }
-
-  @Test("A sequence has every change, in order")
-  func sequence() async {
-    let values = counter.changes(of: \.count, options: .old).values()
-    for value in 1...5 { counter.count = value }
-    var heard: [String] = []
-    for await change in values {
-      heard.append("\(change.old ?? -1) -> \(change.new)")
-      if change.new == 5 { break }
-    }
-    #expect(heard == ["0 -> 1", "1 -> 2", "2 -> 3", "3 -> 4", "4 -> 5"])
-  }
-
-  @Test("A sequence that keeps the newest leaves out the others, and counts them")
-  func newest() async {
-    let values = counter.changes(of: \.count).values(buffering: .newest(1))
-    for value in 1...5 { counter.count = value }
-    var iterator = values.makeAsyncIterator()
-    #expect(await iterator.next()?.new == 5)
-    #expect(values.droppedCount == 4)
-  }
-
-  @Test("A sequence ends with the observed object")
-  func sequenceEnd() async {
-    var counter: Counter? = Counter()
-    let values = counter!.changes(of: \.count).values()
-    counter?.count = 1
-    counter = nil
-    var heard: [Int] = []
-    for await change in values { heard.append(change.new) }
-    #expect(heard == [1])
-  }
-
-  @Test("Two readers each have every change")
-  func twoReaders() async {
-    let values = counter.changes(of: \.count).values()
-    var first = values.makeAsyncIterator()
-    var second = values.makeAsyncIterator()
-    counter.count = 1
-    #expect(await first.next()?.new == 1)
-    #expect(await second.next()?.new == 1)
-  }
-
-  @Test("A sequence in a canceled task ends at once")
-  func canceled() async {
-    let values = counter.changes(of: \.count).values()
-    let task = Task {
-      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-      var count = 0
-      for await _ in values { count += 1 }
-      return count
-    }
-    #expect(await task.value == 0)
-  }
-
   @Test("Releasing a sequence, and what reads it, ends what it follows")
   func sequenceRelease() {
-    final class Costly: SharedObservable {
-      private let registrar = KVORegistrar()
-      let reads = LiveCount()
-      var value: Int {
-        get {
-          registrar.access(self, keyPath: \.value)
-          reads.value.wrappingAdd(1, ordering: .relaxed)
-          return 0
-        }
-        set { registrar.withMutation(of: self, keyPath: \.value) {} }
-      }
-    }
     // Whoever follows it reads it at each change.
-    let costly = Costly()
+    let gauge = FormsTests.Gauge()
     func readsOfOneChange() -> Int {
-      let before = costly.reads.current
-      costly.value = 1
-      return costly.reads.current - before
+      let before = gauge.reads.count
+      gauge.level = 1
+      return gauge.reads.count - before
     }
     #expect(readsOfOneChange() == 0)
-    var values: ValueSequence<KVOChange<Int>>? = costly.changes(of: \.value).values()
+    var values: ValueSequence<KVOChange<Int>>? = gauge.changes(of: \.level).values()
     #expect(readsOfOneChange() == 1)
     var iterator = values?.makeAsyncIterator()
     values = nil
@@ -223,33 +73,102 @@ struct DeliveryTests {
 
   @Test("A sequence of a nested path follows it to other objects, which other threads put there")
   func nestedSequence() async {
-    final class Holder: SharedObservable {
-      private let registrar = KVORegistrar()
-      private let state = Locked<Counter?>(nil)
-      var counter: Counter? {
-        get {
-          registrar.access(self, keyPath: \.counter)
-          return state.withLock { $0 }
-        }
-        set {
-          registrar.withMutation(of: self, keyPath: \.counter) { state.withLock { $0 = newValue } }
-        }
-      }
-    }
-    let holder = Holder()
+    let box = SharedBox<Counter>()
     let (first, second) = (Counter(), Counter())
-    let values = holder.changes(of: \.counter?.double).values()
+    let values = box.changes(of: \.content?.double).values()
     for counter in [first, second] {
-      onThread { holder.counter = counter }()
+      onThread { box.content = counter }()
       onThread { counter.count = 1 }()
     }
     first.count = 100
-    holder.counter = nil
+    box.content = nil
     var heard: [Int] = []
     for await change in values {
       heard.append(change.new ?? -1)
       if change.new == nil { break }
     }
     #expect(heard == [0, 2, 0, 2, -1])
+  }
+
+  /// Runs what it is given on a queue of its own, as an executor or a run loop would.
+  final class Desk: DeliveryTarget {
+    let queue = DispatchQueue(label: "desk")
+    let mailbox = Mailbox()
+    func enqueue(_ job: DeliveryJob) { queue.async { job.run() } }
+  }
+
+  @Test("K8 An owner that dies with a delivery on its way is not called")
+  func ownerDies() {
+    let heard = Recorder<Int>()
+    var owner: SharedLog? = SharedLog()
+    let registration = counter.changes(of: \.count).observe(owner: owner!, on: delivery) {
+      heard.record($1.new)
+    }
+    queue.hold()
+    counter.count = 1
+    owner = nil
+    queue.letGo()
+    queue.flush()
+    counter.count = 2
+    queue.flush()
+    #expect(heard.count == 0)
+    #expect(!registration.isActive)
+  }
+
+  @Test("A token that is released with deliveries on their way ends them")
+  func tokenDies() {
+    let heard = Recorder<Int>()
+    let live = LiveCount()
+    var token: ObservationToken?
+    do {
+      let probe = Tracked(live)
+      token = counter.changes(of: \.count, options: .initial).observe(on: delivery) { change in
+        probe.touch()
+        heard.record(change.new)
+      }
+    }
+    queue.flush()
+    #expect(heard.values == [0])
+    queue.hold()
+    counter.count = 1
+    token = nil
+    queue.letGo()
+    queue.flush()
+    #expect(heard.values == [0])
+    #expect(live.current == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A nested path's values are those of the time of the change, though its objects have gone")
+  func valuesOfTheTime() {
+    let root = SharedBox<Counter>()
+    let heard = Recorder<String>()
+    let token = root.changes(of: \.content?.count, options: .old).observe(on: delivery) { change in
+      let now = root.content == nil ? "gone" : "there"
+      heard.record("\((change.old ?? nil) ?? -1) -> \(change.new ?? -1) \(now)")
+    }
+    queue.hold()
+    root.content = Counter()
+    root.content?.count = 5
+    root.content = nil
+    queue.letGo()
+    queue.flush()
+    #expect(heard.values == ["-1 -> 0 gone", "0 -> 5 gone", "5 -> -1 gone"])
+    withExtendedLifetime((token, root)) {}
+  }
+
+  @Test("A handler runs at a place of the program's own")
+  func target() {
+    let desk = Desk()
+    let heard = Recorder<String>()
+    let changes = counter.changes(of: \.double, options: [.initial, .old])
+    let token = changes.observe(on: .target(desk)) { change in
+      dispatchPrecondition(condition: .onQueue(desk.queue))
+      heard.record("\(change.old ?? -1) -> \(change.new)")
+    }
+    for value in 1...3 { counter.count = value }
+    desk.queue.sync {}
+    #expect(heard.values == ["-1 -> 0", "0 -> 2", "2 -> 4", "4 -> 6"])
+    withExtendedLifetime(token) {}
   }
 }

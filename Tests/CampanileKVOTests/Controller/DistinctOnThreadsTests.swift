@@ -106,42 +106,6 @@ import Testing
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 Distinct tells a change that began before the observation, and was set again since")
-  func sameAsUnheard() {
-    let hasSet = Gate()
-    // The property is known, so that its changes are counted.
-    let first = device.observe(\.value) { _, _ in }
-    let end = set(5, stayingAt: hasSet)
-    device.willRead.set { [device] in device.willRead.set(nil) }
-    let token = follow([.initial, .distinct])
-    device.value = 5
-    device.value = 6
-    hasSet.open()
-    end()
-    #expect(heard.values.first == 5)
-    #expect(heard.values.last == 6)
-    withExtendedLifetime((first, token)) {}
-  }
-
-  @Test("K14 Distinct tells the last value to one that joined in an overlapping change")
-  func joinedInOverlappingChange() {
-    let (a, b, c) = (Gate(), Gate(), Gate())
-    device.value = 5
-    let first = device.observe(\.value, options: .distinct) { _, _ in }
-    let five = set(5, stayingAt: a, hasStored: false)
-    let token = follow()
-    let one = set(1, stayingAt: b)
-    let again = set(1, stayingAt: c, hasStored: false)
-    a.open()
-    five()
-    b.open()
-    one()
-    c.open()
-    again()
-    #expect(heard.values == [1])
-    withExtendedLifetime((first, token)) {}
-  }
-
   @Test(
     "K14 Distinct does not tell the initial value again, whatever was in progress",
     arguments: [false, true])
@@ -170,21 +134,6 @@ import Testing
     b.open()
     five()
     #expect(steps.values.count == 2)
-    withExtendedLifetime((first, token)) {}
-  }
-
-  @Test("K14 nor if nobody wanted the value before what was in progress")
-  func initialValueOfUnreadChange() {
-    let gate = Gate()
-    let first = device.observe(\.value) { _, _ in }
-    let end = set(3, stayingAt: gate)
-    let token = follow([.initial, .distinct])
-    #expect(heard.values == [3])
-    gate.open()
-    end()
-    #expect(heard.values == [3])
-    device.value = 4
-    #expect(heard.values == [3, 4])
     withExtendedLifetime((first, token)) {}
   }
 

@@ -32,7 +32,32 @@ struct FormsTests {
   }
 
   typealias Policy = KVOController<Store>.Policy
-  typealias Options = KVOChange<Int>.Options
+
+  /// What an observation asks for.
+  struct Wishes: OptionSet {
+    let rawValue: Int
+    static let initial = Self(rawValue: 1)
+    static let prior = Self(rawValue: 2)
+    static let old = Self(rawValue: 4)
+    static let distinct = Self(rawValue: 8)
+    static let once = Self(rawValue: 16)
+
+    var options: KVOChange<Int>.Options {
+      [
+        contains(.initial) ? .initial : [], contains(.prior) ? .prior : [],
+        contains(.old) ? .old : [], contains(.distinct) ? .distinct : [],
+        contains(.once) ? .once : [],
+      ]
+    }
+
+    /// Prior calls are not for objects that any thread may change.
+    var sharedOptions: KVOChange<Int>.SharedOptions {
+      [
+        contains(.initial) ? .initial : [], contains(.old) ? .old : [],
+        contains(.distinct) ? .distinct : [], contains(.once) ? .once : [],
+      ]
+    }
+  }
 
   // MARK: Forms
 
@@ -82,10 +107,10 @@ struct FormsTests {
 
     func observe<Object: Observable & AnyObject>(
       _ kvo: KVOController<Store>, _ store: Store?, _ object: Object, _ path: KeyPath<Object, Int>,
-      _ options: Options = [], isOnce: Bool = false, policy: Policy = .ignore,
+      _ wishes: Wishes = [], policy: Policy = .ignore,
       isolation: isolated (any Actor)? = #isolation
     ) -> Made {
-      let options: Options = isOnce ? [options, .once] : options
+      let options = wishes.options
       let line: Int
       switch self {
       case .controller:
@@ -131,53 +156,123 @@ struct FormsTests {
 
     func observe<Object: SharedObservable>(
       _ kvo: KVOController<Store>, _ store: Store?, _ object: Object,
-      _ path: any KeyPath<Object, Int> & Sendable, _ options: KVOChange<Int>.SharedOptions = [],
-      isOnce: Bool = false, policy: Policy = .ignore
+      _ path: any KeyPath<Object, Int> & Sendable, _ wishes: Wishes = [], policy: Policy = .ignore
     ) -> Made {
       let read: @Sendable (Object) -> Int = { $0[keyPath: path as KeyPath<Object, Int>] }
-      let ofObserver: KVOChange<Int>.SharedOptions = isOnce ? [options, .once] : options
+      let options = wishes.sharedOptions
+      let ofSource = wishes.subtracting(.once).sharedOptions
+      let isOnce = wishes.contains(.once)
       let line: Int
       switch self {
       case .controller:
         line = #line + 1
-        let result = kvo.observe(object, path, options: ofObserver, policy: policy) {
+        let result = kvo.observe(object, path, options: options, policy: policy) {
           try $0.hear($1, $2)
         }
         return Made(result, line)
       case .controllerOf:
         line = #line + 1
-        let result = kvo.observe(object, of: read, options: ofObserver) { try $0.hear($1, $2) }
+        let result = kvo.observe(object, of: read, options: options) { try $0.hear($1, $2) }
         return Made(result, line)
       case .general:
         line = #line + 1
-        let result = kvo.observe(object, path, options: ofObserver, policy: policy)
+        let result = kvo.observe(object, path, options: options, policy: policy)
         return Made(result, line)
       case .object:
         line = #line + 1
-        let token = object.observe(path, options: ofObserver) { [weak store] in
+        let token = object.observe(path, options: options) { [weak store] in
           try store?.hear($0, $1)
         }
         return Made(token, line)
       case .objectOf:
         line = #line + 1
-        let token = object.observe(of: read, options: ofObserver) { [weak store] in
+        let token = object.observe(of: read, options: options) { [weak store] in
           try store?.hear($0, $1)
         }
         return Made(token, line)
       case .changes:
         line = #line + 1
-        let token = object.changes(of: path, options: options).observe(isOnce ? .once : []) {
+        let token = object.changes(of: path, options: ofSource).observe(isOnce ? .once : []) {
           [weak store] in try store?.hear(nil, $0)
         }
         return Made(token, line)
       case .changesOfOwner:
         guard let store else { preconditionFailure("There is an owner in this form") }
         line = #line + 1
-        let registration = object.changes(of: path, options: options).observe(
+        let registration = object.changes(of: path, options: ofSource).observe(
           owner: store, isOnce ? .once : []
         ) { try $0.hear(nil, $1) }
         return Made(registration, line)
       }
+    }
+  }
+
+  /// An object with a number, of the kind that a form is for.
+  struct Subject {
+    let object: AnyObject
+    /// The path of its changes.
+    let path: KVOPath
+    private let make: (KVOController<Store>, Store?, Wishes, Policy) -> Made
+    private let change: (Int) -> Void
+
+    init<Object: Observable & AnyObject>(
+      _ form: ConfinedForm, _ object: Object, _ path: KeyPath<Object, Int>
+    ) {
+      self.object = object
+      self.path = form.hasKeyPath ? KVOPath(path) : KVOPath(\Object.self)
+      make = { form.observe($0, $1, object, path, $2, policy: $3) }
+      change = { object[keyPath: path as! ReferenceWritableKeyPath<Object, Int>] = $0 }
+    }
+
+    init<Object: SharedObservable>(
+      _ form: SharedForm, _ object: Object, _ path: any KeyPath<Object, Int> & Sendable
+    ) {
+      self.object = object
+      self.path = form.hasKeyPath ? KVOPath(path) : KVOPath(\Object.self)
+      make = { form.observe($0, $1, object, path, $2, policy: $3) }
+      change = { object[keyPath: path as! ReferenceWritableKeyPath<Object, Int>] = $0 }
+    }
+
+    func observe(
+      _ kvo: KVOController<Store>, _ store: Store?, _ wishes: Wishes = [],
+      policy: Policy = .ignore
+    ) -> Made { make(kvo, store, wishes, policy) }
+
+    func set(_ values: Int...) { for value in values { change(value) } }
+  }
+
+  /// A form for either kind of object.
+  enum Form: CaseIterable {
+    case confined(ConfinedForm)
+    case shared(SharedForm)
+
+    static let allCases = ConfinedForm.allCases.map(confined) + SharedForm.allCases.map(shared)
+    static let ofController = allCases.filter(\.isOfController)
+    static let ofOwner = ofController + [.shared(.changesOfOwner)]
+
+    private func ask<Result>(
+      _ confined: (ConfinedForm) -> Result, _ shared: (SharedForm) -> Result
+    ) -> Result {
+      switch self {
+      case .confined(let form): confined(form)
+      case .shared(let form): shared(form)
+      }
+    }
+
+    var isConfined: Bool { ask({ _ in true }, { _ in false }) }
+    var isOfController: Bool { ask(\.isOfController, \.isOfController) }
+    var hasKeyPath: Bool { ask(\.hasKeyPath, \.hasKeyPath) }
+    var isOfToken: Bool { ask(\.isOfToken, \.isOfToken) }
+    var isOfSource: Bool { ask({ _ in false }, \.isOfSource) }
+
+    func number() -> Subject {
+      ask({ Subject($0, Radio(), \.volume) }, { Subject($0, Counter(), \.count) })
+    }
+    func bare() -> Subject {
+      ask({ Subject($0, Bare(), \.level) }, { Subject($0, SharedBare(), \.level) })
+    }
+    func constants() -> Subject {
+      ask({ Subject($0, Constants(), \.two) }, { Subject($0, SharedConstants(), \.two) })
     }
   }
 
@@ -189,87 +284,42 @@ struct FormsTests {
 
   // MARK: What is handed over, and when
 
-  private let allCalls = [
-    "initial - 0", "prior 0 0", "changed 0 1", "prior 1 1", "prior 1 1", "changed 1 2",
-  ]
-
-  private func expectAll<Object: AnyObject>(
-    of object: Object, path: KVOPath, changed: KVOPath, hasObject: Bool = true,
-    hasPrior: Bool = true
-  ) {
-    let allCalls = allCalls.filter { hasPrior || !$0.hasPrefix("prior") }
-    #expect(store.heard.values == allCalls)
-    #expect(store.paths.values == allCalls.map { _ in path })
-    #expect(store.changedPaths.values == [[]] + allCalls.dropFirst().map { _ in [changed] })
-    let object = ObjectIdentifier(object)
-    #expect(store.objects.values == (hasObject ? allCalls.map { _ in object } : []))
-  }
-
   @Test(
-    "Each confined form hands over the object and the change, as its options have it",
-    arguments: ConfinedForm.allCases)
-  func confined(form: ConfinedForm) {
-    let radio = Radio()
-    let made = form.observe(kvo, store, radio, \.volume, [.initial, .prior, .old, .distinct])
+    "Each form hands over the object and the change, as its options have it",
+    arguments: Form.allCases)
+  func all(form: Form) {
+    let subject = form.number()
+    let made = subject.observe(kvo, store, [.initial, .prior, .old, .distinct])
     #expect(made.outcome == (form.isOfController ? .added : nil))
-    for volume in [1, 1, 2] { radio.volume = volume }
-    let (volume, whole) = (KVOPath(\Radio.volume), KVOPath(\Radio.self))
-    expectAll(of: radio, path: form.hasKeyPath ? volume : whole, changed: volume)
+    subject.set(1, 1, 2)
+    let calls = [
+      "initial - 0", "prior 0 0", "changed 0 1", "prior 1 1", "prior 1 1", "changed 1 2",
+    ].filter { form.isConfined || !$0.hasPrefix("prior") }
+    #expect(store.heard.values == calls)
+    #expect(store.paths.values == calls.map { _ in subject.path })
+    let changed = form.isConfined ? KVOPath(\Radio.volume) : KVOPath(\Counter.count)
+    #expect(store.changedPaths.values == [[]] + calls.dropFirst().map { _ in [changed] })
+    let object = ObjectIdentifier(subject.object)
+    #expect(store.objects.values == (form.isOfSource ? [] : calls.map { _ in object }))
     #expect(made.isActive)
     #expect(kvo.observationCount == (form.isOfController ? 1 : 0))
   }
 
-  @Test(
-    "Each form for any thread hands over the object and the change, as its options have it",
-    arguments: SharedForm.allCases)
-  func shared(form: SharedForm) {
-    let made = form.observe(kvo, store, counter, \.count, [.initial, .old, .distinct])
-    #expect(made.outcome == (form.isOfController ? .added : nil))
-    for count in [1, 1, 2] { counter.count = count }
-    let (count, whole) = (KVOPath(\Counter.count), KVOPath(\Counter.self))
-    expectAll(
-      of: counter, path: form.hasKeyPath ? count : whole, changed: count,
-      hasObject: !form.isOfSource, hasPrior: false)
-    #expect(made.isActive)
-    #expect(kvo.observationCount == (form.isOfController ? 1 : 0))
-  }
-
-  @Test("Without options each confined form tells the new values", arguments: ConfinedForm.allCases)
-  func confinedPlain(form: ConfinedForm) {
-    let radio = Radio()
-    let made = form.observe(kvo, store, radio, \.volume)
-    radio.station = "unheard"
-    for volume in [1, 1] { radio.volume = volume }
+  @Test("Without options each form tells the new values", arguments: Form.allCases)
+  func plain(form: Form) {
+    let subject = form.number()
+    let made = subject.observe(kvo, store)
+    subject.set(1, 1)
     #expect(store.heard.values == ["changed - 1", "changed - 1"])
     withExtendedLifetime(made) {}
   }
 
-  @Test(
-    "Without options each form for any thread tells the new values", arguments: SharedForm.allCases)
-  func sharedPlain(form: SharedForm) {
-    let made = form.observe(kvo, store, counter, \.count)
-    for count in [1, 1] { counter.count = count }
-    #expect(store.heard.values == ["changed - 1", "changed - 1"])
-    withExtendedLifetime(made) {}
-  }
-
-  @Test("Each confined form ends with its first call if asked to", arguments: ConfinedForm.allCases)
-  func confinedOnce(form: ConfinedForm) {
-    let radio = Radio()
-    let made = form.observe(kvo, store, radio, \.volume, .old, isOnce: true)
+  @Test("Each form ends with its first call if asked to", arguments: Form.allCases)
+  func once(form: Form) {
+    let subject = form.number()
+    let made = subject.observe(kvo, store, [.old, .once])
     #expect(made.isActive)
-    for volume in [1, 2] { radio.volume = volume }
-    #expect(store.heard.values == ["changed 0 1"])
-    #expect(!made.isActive)
-    #expect(kvo.observationCount == 0)
-  }
-
-  @Test(
-    "Each form for any thread ends with its first call if asked to", arguments: SharedForm.allCases)
-  func sharedOnce(form: SharedForm) {
-    let made = form.observe(kvo, store, counter, \.count, .old, isOnce: true)
-    #expect(made.isActive)
-    for count in [1, 2] { counter.count = count }
+    subject.set(1, 2)
     #expect(store.heard.values == ["changed 0 1"])
     #expect(!made.isActive)
     #expect(kvo.observationCount == 0)
@@ -333,10 +383,14 @@ struct FormsTests {
 
   // MARK: Policies
 
-  private func expect(
-    _ first: Made, _ second: Made, takesPolicy: Bool, _ policy: Policy, _ change: () -> Void
-  ) {
-    let policy = takesPolicy ? policy : .append
+  @Test(
+    "Each form of a controller honors its policy; of a closure, each call makes one",
+    arguments: Form.ofController, [Policy.ignore, .replace, .append])
+  func policy(form: Form, policy: Policy) {
+    let subject = form.number()
+    let first = subject.observe(kvo, store)
+    let second = subject.observe(kvo, store, .initial, policy: policy)
+    let policy = form.hasKeyPath ? policy : .append
     #expect(first.outcome == .added)
     #expect(second.outcome == (policy == .ignore ? .alreadyObserved : .added))
     #expect((second.registration == first.registration) == (policy == .ignore))
@@ -346,27 +400,8 @@ struct FormsTests {
     #expect(kvo.observationCount == count)
     // Whoever is not added makes no initial call.
     #expect(store.heard.values == (policy == .ignore ? [] : ["initial - 0"]))
-    change()
+    subject.set(1)
     #expect(store.heard.values.filter { $0 == "changed - 1" }.count == count)
-  }
-
-  @Test(
-    "Each confined form of a controller honors its policy; of a closure, each call makes one",
-    arguments: ConfinedForm.ofController, [Policy.ignore, .replace, .append])
-  func confinedPolicy(form: ConfinedForm, policy: Policy) {
-    let radio = Radio()
-    let first = form.observe(kvo, store, radio, \.volume)
-    let second = form.observe(kvo, store, radio, \.volume, .initial, policy: policy)
-    expect(first, second, takesPolicy: form.hasKeyPath, policy) { radio.volume = 1 }
-  }
-
-  @Test(
-    "Each form of a controller for any thread honors its policy; of a closure, each call makes one",
-    arguments: SharedForm.ofController, [Policy.ignore, .replace, .append])
-  func sharedPolicy(form: SharedForm, policy: Policy) {
-    let first = form.observe(kvo, store, counter, \.count)
-    let second = form.observe(kvo, store, counter, \.count, .initial, policy: policy)
-    expect(first, second, takesPolicy: form.hasKeyPath, policy) { counter.count = 1 }
   }
 
   @Test("A key path and a closure do not stand in each other's way, whatever the form")
@@ -387,62 +422,30 @@ struct FormsTests {
 
   private static let file = "CampanileKVOTests/FormsTests.swift"
 
-  private func expectLine(_ made: Made, options: String, _ name: String) {
+  @Test("The description of a controller has the place of each form", arguments: Form.ofController)
+  func description(form: Form) {
+    let subject = form.number()
+    let line = subject.observe(kvo, store, [.old, .distinct]).line
     let lines = kvo.description.split(separator: "\n")
     #expect(lines.count == 2)
-    #expect(lines[1] == "  \(name) \(options) (\(Self.file):\(made.line))")
+    let name = "\(type(of: subject.object)) \(subject.path)"
+    #expect(lines[1] == "  \(name) [old, distinct] (\(Self.file):\(line))")
   }
 
   @Test(
-    "The description of a controller has the place of each confined form",
-    arguments: ConfinedForm.ofController)
-  func confinedDescription(form: ConfinedForm) {
-    let radio = Radio()
-    let made = form.observe(kvo, store, radio, \.volume, [.old, .distinct])
-    let name = form.hasKeyPath ? KVOPath(\Radio.volume) : KVOPath(\Radio.self)
-    expectLine(made, options: "[old, distinct]", "Radio \(name)")
-  }
-
-  @Test(
-    "The description of a controller has the place of each form for any thread",
-    arguments: SharedForm.ofController)
-  func sharedDescription(form: SharedForm) {
-    let made = form.observe(kvo, store, counter, \.count, [.old, .distinct])
-    let name = form.hasKeyPath ? KVOPath(\Counter.count) : KVOPath(\Counter.self)
-    expectLine(made, options: "[old, distinct]", "Counter \(name)")
-  }
-
-  private func expectFailure(_ failures: Recorder<ObserverFailure>, _ made: Made) {
+    "What an observer throws goes to the controller's handler, with the place of the form",
+    arguments: Form.ofController)
+  func failure(form: Form) {
+    let subject = form.number()
+    let failures = Recorder<ObserverFailure>()
+    let kvo = KVOController(owner: store, onError: { failures.record($0) })
+    store.throwing.set()
+    let made = subject.observe(kvo, store, .initial)
+    subject.set(1)
     #expect(failures.count == 2)
     #expect(failures.values.allSatisfy { $0.error is TestFailure })
     #expect(failures.values.allSatisfy { $0.file == Self.file && $0.line == made.line })
     #expect(made.isActive)
-  }
-
-  @Test(
-    "What an observer throws goes to the controller's handler, with the place of the confined form",
-    arguments: ConfinedForm.ofController)
-  func confinedFailure(form: ConfinedForm) {
-    let radio = Radio()
-    let failures = Recorder<ObserverFailure>()
-    let kvo = KVOController(owner: store, onError: { failures.record($0) })
-    store.throwing.set()
-    let made = form.observe(kvo, store, radio, \.volume, .initial)
-    radio.volume = 1
-    expectFailure(failures, made)
-    withExtendedLifetime(kvo) {}
-  }
-
-  @Test(
-    "What an observer throws goes to the controller's handler, with the place of the shared form",
-    arguments: SharedForm.ofController)
-  func sharedFailure(form: SharedForm) {
-    let failures = Recorder<ObserverFailure>()
-    let kvo = KVOController(owner: store, onError: { failures.record($0) })
-    store.throwing.set()
-    let made = form.observe(kvo, store, counter, \.count, .initial)
-    counter.count = 1
-    expectFailure(failures, made)
     withExtendedLifetime(kvo) {}
   }
 
@@ -642,35 +645,14 @@ struct FormsTests {
 
   // MARK: Deliveries
 
-  @Test("K11 K12 What any thread changes is told at a place, once, and from a bounded buffer")
-  @MainActor func atPlace() async {
-    let manual = ManualTarget()
-    let changes = counter.changes(of: \.count, options: .old)
-    let tokens = [
-      changes.observe(on: manual.delivery.ordered, buffering: .oldest(1), .once) { [store] in
-        try store.hear(nil, $0)
-      },
-      changes.observe(on: .main.ordered, buffering: .oldest(1), .once) { [store] in
-        try store.hear(nil, $0)
-      },
-    ]
-    let registrations =
-      tokens.map(\.registration) + [
-        changes.observe(
-          owner: store, on: manual.delivery.ordered, buffering: .oldest(1), .once
-        ) { try $0.hear(nil, $1) },
-        changes.observe(owner: store, on: .main.ordered, buffering: .oldest(1), .once) {
-          try $0.hear(nil, $1)
-        },
-      ]
-    await expectOneWaits(registrations, manual) { for count in 1...2 { counter.count = count } }
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("K11 K12 What the main actor changes is told at a place, once, and from a bounded buffer")
-  @MainActor func mainAtPlace() async {
+  @Test(
+    "K11 K12 What the main actor or any thread changes is told at a place, once, from a bounded buffer",
+    arguments: [true, false])
+  @MainActor func atPlace(isMain: Bool) async {
     let (stage, manual) = (Stage(), ManualTarget())
-    let changes = stage.changes(of: \.light, options: .old)
+    let changes =
+      isMain
+      ? stage.changes(of: \.light, options: .old) : counter.changes(of: \.count, options: .old)
     let tokens = [
       changes.observe(on: manual.delivery.ordered, buffering: .oldest(1), .once) { [store] in
         try store.hear(nil, $0)
@@ -688,15 +670,7 @@ struct FormsTests {
           try $0.hear(nil, $1)
         },
       ]
-    await expectOneWaits(registrations, manual) { for light in 1...2 { stage.light = light } }
-    withExtendedLifetime((tokens, stage)) {}
-  }
-
-  /// After two changes one was dropped, and the other one waits.
-  @MainActor private func expectOneWaits(
-    _ registrations: [Registration], _ manual: ManualTarget, _ change: () -> Void
-  ) async {
-    change()
+    for value in 1...2 { (stage.light, counter.count) = (value, value) }
     #expect(store.heard.values.isEmpty)
     #expect(registrations.map(\.droppedCount) == registrations.map { _ in 1 })
     manual.runAll()
@@ -704,6 +678,7 @@ struct FormsTests {
     await drainMain()
     #expect(store.heard.values == registrations.map { _ in "changed 0 1" })
     #expect(registrations.allSatisfy { !$0.isActive })
+    withExtendedLifetime((tokens, stage)) {}
   }
 
   @Test("K8 An observation of changes on the main actor ends with its owner")
@@ -735,139 +710,71 @@ struct FormsTests {
   // MARK: Ends
 
   @Test(
-    "Each confined form keeps neither object nor owner, and ends with the object",
-    arguments: ConfinedForm.allCases)
-  func confinedObjectDies(form: ConfinedForm) {
-    var radio: Radio? = Radio()
-    weak let weakRadio = radio
-    let made = form.observe(kvo, store, radio!, \.volume, [.initial, .old])
-    radio?.volume = 1
-    radio = nil
-    #expect(weakRadio == nil)
+    "K9 Each form keeps neither object nor owner, and ends with the object",
+    arguments: Form.allCases)
+  func objectDies(form: Form) {
+    var subject: Subject? = form.number()
+    weak let object = subject?.object
+    let made = subject!.observe(kvo, store, [.initial, .old])
+    subject?.set(1)
+    subject = nil
+    #expect(object == nil)
     #expect(!made.isActive)
     #expect(kvo.observationCount == 0)
   }
 
   @Test(
-    "Each form for any thread keeps neither object nor owner, and ends with the object",
-    arguments: SharedForm.allCases)
-  func sharedObjectDies(form: SharedForm) {
-    var counter: Counter? = Counter()
-    weak let weakCounter = counter
-    let made = form.observe(kvo, store, counter!, \.count, [.initial, .old])
-    counter?.count = 1
-    counter = nil
-    #expect(weakCounter == nil)
-    #expect(!made.isActive)
-    #expect(kvo.observationCount == 0)
-  }
-
-  @Test(
-    "Each confined form of a controller ends with its owner, and is refused from then on",
-    arguments: ConfinedForm.ofController)
-  func confinedOwnerDies(form: ConfinedForm) {
-    let radio = Radio()
+    "K8 Each form that has an owner ends with it, and is refused by its controller from then on",
+    arguments: Form.ofOwner)
+  func ownerDies(form: Form) {
+    let subject = form.number()
     var store: Store? = Store()
     weak let weakStore = store
     let heard = store!.heard
     let kvo = KVOController(owner: store!)
-    let made = form.observe(kvo, store, radio, \.volume)
-    radio.volume = 1
+    let made = subject.observe(kvo, store)
+    subject.set(1)
     store = nil
     #expect(weakStore == nil)
     #expect(kvo.observationCount == 0)
-    radio.volume = 2
+    subject.set(2)
     #expect(heard.values == ["changed - 1"])
     #expect(!made.isActive)
-    let refused = form.observe(kvo, nil, radio, \.volume, .initial, policy: .append)
+    if !form.isOfController { return }
+    let refused = subject.observe(kvo, nil, .initial, policy: .append)
+    subject.set(3)
     #expect(refused.outcome == .refused)
     #expect(!refused.isActive)
     #expect(heard.count == 1)
-  }
-
-  @Test(
-    "Each form for any thread that has an owner ends with it",
-    arguments: SharedForm.ofController + [.changesOfOwner])
-  func sharedOwnerDies(form: SharedForm) {
-    var store: Store? = Store()
-    weak let weakStore = store
-    let heard = store!.heard
-    let kvo = KVOController(owner: store!)
-    let made = form.observe(kvo, store, counter, \.count)
-    counter.count = 1
-    store = nil
-    #expect(weakStore == nil)
-    #expect(kvo.observationCount == 0)
-    counter.count = 2
-    #expect(heard.values == ["changed - 1"])
-    #expect(!made.isActive)
-  }
-
-  @Test(
-    "Each form for any thread of a controller whose owner has gone is refused",
-    arguments: SharedForm.ofController)
-  func sharedOwnerHasDied(form: SharedForm) {
-    var store: Store? = Store()
-    let heard = store!.heard
-    let kvo = KVOController(owner: store!)
-    store = nil
-    let refused = form.observe(kvo, nil, counter, \.count, .initial, policy: .append)
-    counter.count = 1
-    #expect(refused.outcome == .refused)
-    #expect(!refused.isActive)
-    #expect(heard.count == 0)
   }
 
   /// The ways to end an observation before what it needs has gone.
   enum End: CaseIterable { case controller, release, cancel, unobserve, unobserveAll }
 
   @Test(
-    "Each confined form ends with its controller or its token, whichever it has, or by being ended",
-    arguments: ConfinedForm.allCases, End.allCases)
-  func confinedEnds(form: ConfinedForm, end: End) {
-    let radio = Radio()
-    expect(end, of: radio, isOfController: form.isOfController, isOfToken: form.isOfToken) {
-      form.observe($0, store, radio, \.volume)
-    } set: {
-      radio.volume = $0
-    }
-  }
-
-  @Test(
-    "Each form for any thread ends with its controller or its token, whichever it has, or by being ended",
-    arguments: SharedForm.allCases, End.allCases)
-  func sharedEnds(form: SharedForm, end: End) {
-    expect(end, of: counter, isOfController: form.isOfController, isOfToken: form.isOfToken) {
-      form.observe($0, store, counter, \.count)
-    } set: {
-      counter.count = $0
-    }
-  }
-
-  /// Ends an observation, and looks whether that ends it, and nothing else does.
-  private func expect(
-    _ end: End, of object: some AnyObject, isOfController: Bool, isOfToken: Bool,
-    observe: (KVOController<Store>) -> Made, set: (Int) -> Void
-  ) {
+    "Each form ends with its controller or its token, whichever it has, or by being ended",
+    arguments: Form.allCases, End.allCases)
+  func ends(form: Form, end: End) {
+    let subject = form.number()
     var kvo: KVOController<Store>? = KVOController(owner: store)
-    var made: Made? = observe(kvo!)
-    set(1)
-    var isEnded = isOfController
+    var made: Made? = subject.observe(kvo!, store)
+    subject.set(1)
+    var isEnded = form.isOfController
     switch end {
     case .controller: kvo = nil
-    case .unobserve: kvo?.unobserve(object)
+    case .unobserve: kvo?.unobserve(subject.object)
     case .unobserveAll: kvo?.unobserveAll()
     case .release:
       made = nil
-      isEnded = isOfToken
+      isEnded = form.isOfToken
     case .cancel:
       made?.cancel()
       isEnded = true
     }
-    set(2)
+    subject.set(2)
     #expect(store.heard.values == ["changed - 1"] + (isEnded ? [] : ["changed - 2"]))
     if let made { #expect(made.isActive == !isEnded) }
-    if let kvo { #expect(kvo.observationCount == (isOfController && !isEnded ? 1 : 0)) }
+    if let kvo { #expect(kvo.observationCount == (form.isOfController && !isEnded ? 1 : 0)) }
     withExtendedLifetime((made, kvo)) {}
   }
 
@@ -933,67 +840,20 @@ struct FormsTests {
     var light = 0
   }
 
-  private func expectNothing(_ made: Made, isOfController: Bool, heard: [String]) {
-    #expect(made.outcome == (isOfController ? .nothingObserved : nil))
-    #expect(!made.isActive)
-    #expect(store.heard.values == heard)
-    #expect(kvo.observationCount == 0)
-  }
-
   @Test(
-    "A class with the macro and without its registrar is not observed by any confined form",
-    arguments: ConfinedForm.allCases)
-  func bare(form: ConfinedForm) {
-    let bare = Bare()
-    let made = form.observe(kvo, store, bare, \.level, [.initial, .old])
-    bare.level = 1
-    expectNothing(made, isOfController: form.isOfController, heard: ["initial - 0"])
-    #expect(!kvo.isObserving(bare, \.level))
-    // There is nothing in the way of another try.
-    let again = form.observe(kvo, store, bare, \.level)
-    bare.level = 2
-    expectNothing(again, isOfController: form.isOfController, heard: ["initial - 0"])
-  }
-
-  @Test(
-    "A computed property of constants is not observed by any confined form",
-    arguments: ConfinedForm.allCases)
-  func constants(form: ConfinedForm) {
-    let constants = Constants()
-    let made = form.observe(kvo, store, constants, \.two, .initial, isOnce: true)
-    expectNothing(made, isOfController: form.isOfController, heard: ["initial - 2"])
-    let stored = form.observe(kvo, store, constants, \.one)
-    expectNothing(stored, isOfController: form.isOfController, heard: ["initial - 2"])
-  }
-
-  @Test(
-    "A class that tells of no reads is not observed by any form for any thread",
-    arguments: SharedForm.allCases)
-  func sharedBare(form: SharedForm) {
-    let bare = SharedBare()
-    let made = form.observe(kvo, store, bare, \.level)
-    bare.level = 1
-    expectNothing(made, isOfController: form.isOfController, heard: [])
-    #expect(!kvo.isObserving(bare, \.level))
-  }
-
-  @Test(
-    "A computed property of constants is not observed by any form for any thread",
-    arguments: SharedForm.allCases)
-  func sharedConstants(form: SharedForm) {
-    let constants = SharedConstants()
-    let made = form.observe(kvo, store, constants, \.two)
-    expectNothing(made, isOfController: form.isOfController, heard: [])
-  }
-
-  @Test(
-    "Where nothing is observed, the initial call is made, but for a source, which has finished",
-    arguments: SharedForm.allCases)
-  func initialOfNothing(form: SharedForm) {
-    let constants = SharedConstants()
-    let made = form.observe(kvo, store, constants, \.two, .initial)
-    expectNothing(
-      made, isOfController: form.isOfController, heard: form.isOfSource ? [] : ["initial - 2"])
+    "A class without a registrar, and a computed property of constants, are not observed by any form",
+    arguments: Form.allCases, [true, false])
+  func nothing(form: Form, isBare: Bool) {
+    let subject = isBare ? form.bare() : form.constants()
+    // A source has finished. There is nothing in the way of another try.
+    for wishes in [.initial, []] as [Wishes] {
+      let made = subject.observe(kvo, store, wishes)
+      if isBare { subject.set(1) }
+      #expect(made.outcome == (form.isOfController ? .nothingObserved : nil))
+      #expect(!made.isActive)
+      #expect(store.heard.values == (form.isOfSource ? [] : ["initial - \(isBare ? 0 : 2)"]))
+      #expect(kvo.observationCount == 0)
+    }
   }
 
   @Test("Changes of what cannot be observed have finished, and so have their sequences")

@@ -1,92 +1,12 @@
 import Campanile
 import CampanileKVO
 import Observation
-import Synchronization
 import Testing
 
 @Suite("Options", .ownThread)
 struct OptionTests {
   let log = Log()
   let radio = Radio()
-
-  private func follow<Value>(
-    _ keyPath: KeyPath<Radio, Value>, _ options: KVOChange<Value>.Options
-  ) {
-    log.kvo.observe(radio, keyPath, options: options) { log, _, change in
-      let old = change.old.map { "\($0)" } ?? "-"
-      log.lines.append("\(change.phase) \(old) \(change.new)")
-    }
-  }
-
-  @Test("Without options there is a new value and no old one")
-  func none() {
-    follow(\.volume, [])
-    radio.volume = 3
-    #expect(log.lines == ["changed - 3"])
-  }
-
-  @Test("With old there are both")
-  func old() {
-    follow(\.volume, .old)
-    radio.volume = 3
-    radio.volume = 4
-    #expect(log.lines == ["changed 0 3", "changed 3 4"])
-  }
-
-  @Test("The initial call comes before observe returns, and has no old value")
-  func initial() {
-    radio.volume = 2
-    follow(\.volume, [.initial, .old])
-    #expect(log.lines == ["initial - 2"])
-    radio.volume = 3
-    #expect(log.lines.last == "changed 2 3")
-  }
-
-  @Test("The prior call comes before the change, with the value as it is")
-  func prior() {
-    log.kvo.observe(radio, \.volume, options: [.prior, .old]) { log, radio, change in
-      log.lines.append("\(change.phase) \(radio.volume) \(change.old ?? -1) \(change.new)")
-    }
-    radio.volume = 3
-    #expect(log.lines == ["prior 0 0 0", "changed 3 0 3"])
-  }
-
-  @Test("A prior call tells no old value that nobody asked for")
-  func priorWithoutOld() {
-    follow(\.volume, .prior)
-    radio.volume = 3
-    #expect(log.lines == ["prior - 0", "changed - 3"])
-  }
-
-  @Test("Prior of a nested path and of a computed property comes once")
-  func priorOfComputed() {
-    follow(\.display, [.prior, .old])
-    radio.volume = 3
-    #expect(log.lines == ["prior  0  0", "changed  0  3"])
-  }
-
-  @Test("Distinct leaves out sets to an equal value")
-  func distinct() {
-    follow(\.volume, .distinct)
-    radio.volume = 0
-    radio.volume = 3
-    radio.volume = 3
-    #expect(log.lines == ["changed - 3"])
-  }
-
-  @Test("Without distinct an equal set is a change")
-  func notDistinct() {
-    follow(\.volume, .old)
-    radio.volume = 0
-    #expect(log.lines == ["changed 0 0"])
-  }
-
-  @Test("All options together")
-  func all() {
-    follow(\.volume, [.initial, .prior, .old, .distinct])
-    radio.volume = 3
-    #expect(log.lines == ["initial - 0", "prior 0 0", "changed 0 3"])
-  }
 
   @Test("A change that is made in an initial call has its prior call, and its old value")
   func setInInitial() {
@@ -96,30 +16,6 @@ struct OptionTests {
     }
     #expect(log.lines == ["initial - 0", "prior 0 0", "changed 0 5"])
     withExtendedLifetime(token) {}
-  }
-
-  /// Sets through its registrar.
-  private final class Gauge: SharedObservable {
-    private let registrar = KVORegistrar()
-    private let state = Mutex(0)
-    var level: Int {
-      get { registrar.get(self, \.level, in: state) }
-      set { registrar.set(self, \.level, in: state, to: newValue) }
-    }
-  }
-
-  @Test("Distinct goes with other options, whichever comes first")
-  func distinctAmongOthers() {
-    for options in [[.old, .distinct], [.distinct, .old]] as [KVOChange<Int>.Options] {
-      log.lines = []
-      log.kvo.observe(radio, \.volume, options: options, policy: .replace) { log, _, change in
-        log.lines.append("\(change.old ?? -1) -> \(change.new)")
-      }
-      radio.volume = 1
-      radio.volume = 1
-      radio.volume = 0
-      #expect(log.lines == ["0 -> 1", "1 -> 0"])
-    }
   }
 
   @Test("K14 Distinct tells a change back on one thread to what another one changed meanwhile")
@@ -133,50 +29,6 @@ struct OptionTests {
     }
     slow.value = 0
     #expect(heard.values == [5, 0])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K14 Distinct tells a change back that a transaction keeps while another one is being told")
-  func distinctAcrossTransaction() {
-    let slow = InitialTests.Slow()
-    let heard = Recorder<Int>()
-    let (begun, kept, telling) = (Gate(), Gate(), Gate())
-    let token = slow.observe(\.value, options: .distinct) { _, change in
-      heard.record(change.new)
-      if change.new == 5 { telling.pass() }
-    }
-    slow.hook.set {
-      slow.hook.set(nil)
-      begun.pass()
-    }
-    let first = onThread {
-      KVOTransaction.perform {
-        slow.value = 0
-        kept.pass()
-      }
-    }
-    begun.waitUntilReached()
-    let second = onThread { slow.value = 5 }
-    telling.waitUntilReached()
-    begun.open()
-    kept.waitUntilReached()
-    telling.open()
-    second()
-    kept.open()
-    first()
-    #expect(heard.values == [5, 0])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("Distinct compares the values of each change, also of one that an observer makes")
-  func distinctAfterCorrection() {
-    let token = radio.observe(\.volume) { radio, change in if change.new > 10 { radio.volume = 10 }
-    }
-    follow(\.volume, .distinct)
-    radio.volume = 12
-    radio.volume = 11
-    radio.volume = 3
-    #expect(log.lines == [12, 10, 11, 10, 3].map { "changed - \($0)" })
     withExtendedLifetime(token) {}
   }
 
@@ -227,53 +79,6 @@ struct OptionTests {
     #expect(first == nil)
     #expect(count == 0)
     withExtendedLifetime(token) {}
-  }
-
-  @Test("A token's observation ends with its first call, if that is asked for")
-  func onceWithToken() {
-    var values: [Int] = []
-    let token = radio.observe(\.volume, options: .once) { _, change in values.append(change.new) }
-    radio.volume = 1
-    radio.volume = 2
-    #expect(values == [1])
-    #expect(!token.isActive)
-  }
-
-  @Test("Once ends with the first call")
-  func once() {
-    follow(\.volume, .once)
-    radio.volume = 3
-    radio.volume = 4
-    #expect(log.lines == ["changed - 3"])
-    #expect(!log.kvo.isObserving(radio, \.volume))
-  }
-
-  @Test("Once with initial is the initial call alone")
-  func onceInitial() {
-    follow(\.volume, [.once, .initial])
-    radio.volume = 3
-    #expect(log.lines == ["initial - 0"])
-  }
-
-  @Test("A set inside the initial call is told after it")
-  func setInsideInitial() {
-    log.kvo.observe(radio, \.volume, options: .initial) { log, radio, change in
-      log.lines.append("\(change.new)")
-      if change.phase == .initial { radio.volume = 5 }
-    }
-    #expect(log.lines == ["0", "5"])
-  }
-
-  @Test("A set inside an observer is told after the call")
-  func setInsideObserver() {
-    log.kvo.observe(radio, \.volume, options: .old) { log, radio, change in
-      log.lines.append("\(change.old ?? -1) -> \(change.new)")
-      if change.new < 3 { radio.volume += 1 }
-      log.lines.append("done \(change.new)")
-    }
-    radio.volume = 1
-    #expect(
-      log.lines == ["0 -> 1", "done 1", "1 -> 2", "done 2", "2 -> 3", "done 3"])
   }
 
   @Test("The old value is not read when nobody asks for it")

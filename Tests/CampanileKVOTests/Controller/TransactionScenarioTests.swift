@@ -40,47 +40,6 @@ struct TransactionScenarioTests {
     #expect(log.lines == ["0 -> 2"])
   }
 
-  @Test("An error after an inner transaction that ended well tells the changes of both, once")
-  func errorAfterInner() {
-    let (log, radio) = (log, radio)
-    #expect(throws: TestFailure.self) {
-      try KVOTransaction.perform {
-        KVOTransaction.perform { radio.volume = 1 }
-        radio.volume = 2
-        #expect(log.lines.isEmpty)
-        throw TestFailure()
-      }
-    }
-    #expect(log.lines == ["0 -> 2"])
-    radio.volume = 3
-    #expect(log.lines == ["0 -> 2", "2 -> 3"])
-  }
-
-  @Test("An error before any change tells nothing")
-  func errorFirst() {
-    #expect(throws: TestFailure.self) {
-      try KVOTransaction.perform { throw TestFailure() }
-    }
-    #expect(log.lines.isEmpty)
-    radio.volume = 1
-    #expect(log.lines == ["0 -> 1"])
-  }
-
-  @Test("An observer that throws at the end stops none of the others")
-  func throwingObserver() {
-    let failures = Recorder<String>()
-    let kvo = KVOController(owner: log, onError: { failures.record("\($0.error)") })
-    let other = Radio()
-    kvo.observe(other, \.volume) { _, _, _ in throw TestFailure() }
-    KVOTransaction.perform {
-      other.volume = 1
-      radio.volume = 1
-    }
-    #expect(failures.values == ["TestFailure()"])
-    #expect(log.lines == ["0 -> 1"])
-    withExtendedLifetime((kvo, other)) {}
-  }
-
   // MARK: Nesting
 
   @Test(
@@ -185,20 +144,6 @@ struct TransactionScenarioTests {
     #expect(log.lines == ["1 -> 2"])
   }
 
-  @Test("An observation that is to be told once is told the whole transaction")
-  func once() {
-    let other = Radio()
-    log.kvo.observe(other, \.volume, options: [.once, .old]) { log, _, change in
-      log.lines.append("once \(change.old ?? -1) \(change.new)")
-    }
-    KVOTransaction.perform {
-      other.volume = 1
-      other.volume = 2
-    }
-    other.volume = 3
-    #expect(log.lines == ["once 0 2"])
-  }
-
   @Test("An object on the way that comes and goes in a transaction leaves nothing followed")
   func detour() {
     let (first, second) = (Radio(), Radio())
@@ -251,25 +196,6 @@ struct TransactionScenarioTests {
   }
 
   // MARK: Collections and announcements
-
-  @Test("An edit and a setting in one transaction are a setting, whichever comes first")
-  func editAndSetting() {
-    for isEditFirst in [true, false] {
-      let radio = Radio()
-      var changes: [KVOChange<[String]>] = []
-      let token = radio.observe(\.presets, options: .old) { _, change in changes.append(change) }
-      KVOTransaction.perform {
-        if isEditFirst { radio.mutableArray(\.presets).append("a") }
-        radio.presets = ["x"]
-        if !isEditFirst { radio.mutableArray(\.presets).append("a") }
-      }
-      #expect(changes.map(\.edit) == [.setting])
-      #expect(changes.map(\.indexes) == [nil])
-      #expect(changes[0].old == [])
-      #expect(changes[0].difference()?.insertions.count == changes[0].new.count)
-      withExtendedLifetime((token, radio)) {}
-    }
-  }
 
   @Test("A transaction between two announcements is told with the second one")
   func betweenAnnouncements() {

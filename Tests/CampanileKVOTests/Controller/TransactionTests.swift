@@ -51,32 +51,6 @@ struct TransactionTests {
     #expect(log.lines == ["changed 0 -> 2 1", "changed  -> Aria 1"])
   }
 
-  @Test("An inner transaction is part of the outer one")
-  func nested() {
-    follow(\.level)
-    KVOTransaction.perform {
-      player.level = 1
-      KVOTransaction.perform { player.level = 2 }
-      #expect(log.lines.isEmpty)
-      player.level = 3
-    }
-    #expect(log.lines == ["changed 0 -> 3 1"])
-  }
-
-  @Test("What was changed before an error is told, and the error goes through")
-  func throwing() {
-    follow(\.level)
-    #expect(throws: TestFailure.self) {
-      try KVOTransaction.perform {
-        player.level = 1
-        throw TestFailure()
-      }
-    }
-    #expect(log.lines == ["changed 0 -> 1 1"])
-    player.level = 2
-    #expect(log.lines.count == 2)
-  }
-
   @Test("An inner error that is caught inside does not end the outer transaction")
   func innerError() {
     follow(\.level)
@@ -132,47 +106,6 @@ struct TransactionTests {
       player.level = 2
     }
     #expect(log.lines == ["0 -> 2", "2 -> 9"])
-  }
-
-  @Test("Several objects are changed in one transaction")
-  func severalObjects() {
-    let radio = Radio()
-    follow(\.level)
-    log.kvo.observe(radio, \.volume) { log, _, change in log.lines.append("radio \(change.new)") }
-    KVOTransaction.perform {
-      radio.volume = 1
-      player.level = 1
-      radio.volume = 2
-    }
-    #expect(log.lines == ["radio 2", "changed 0 -> 1 1"])
-  }
-
-  @Test("A nested path whose objects are replaced and changed is told once")
-  func nestedPath() {
-    player.current = Track("Aria")
-    follow(\.current?.title)
-    KVOTransaction.perform {
-      player.current?.title = "Bourree"
-      player.current = Track("Chaconne")
-      player.current?.title = "Double"
-    }
-    #expect(log.lines.count == 1)
-    #expect(log.lines[0].contains("Aria") && log.lines[0].contains("Double"))
-  }
-
-  @Test("One edit of a collection keeps its kind, several are a setting")
-  func collections() {
-    let radio = Radio()
-    var kinds: [Edit] = []
-    let token = radio.observe(\.presets) { _, change in kinds.append(change.edit) }
-    let presets = radio.mutableArray(\.presets)
-    KVOTransaction.perform { presets.append("a") }
-    KVOTransaction.perform {
-      presets.append("b")
-      presets.remove(at: 0)
-    }
-    #expect(kinds == [.insertion, .setting])
-    withExtendedLifetime(token) {}
   }
 
   @Test("An observation that ends inside a transaction is not told")
@@ -260,18 +193,5 @@ struct TransactionTests {
       }
     }
     #expect(names == Array(repeating: [KVOPath(\Radio.volume)], count: 100))
-  }
-
-  @Test("A task made in a transaction is no part of it")
-  func task() async {
-    let counter = Counter()
-    defer { withExtendedLifetime(counter) {} }
-    let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
-    kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
-    let task = KVOTransaction.perform { Task { counter.count = 1 } }
-    await task.value
-    #expect(owner.lines.values == ["1"])
   }
 }

@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -11,7 +10,6 @@ struct MainActorTests {
     nonisolated let kvoControllers = KVOControllers()
     var lines: [String] = []
     lazy var kvo = KVOController(owner: self)
-    func sceneChanged(_ stage: Stage, _ change: KVOChange<String>) { lines.append(change.new) }
   }
 
   let stage = Stage()
@@ -19,67 +17,11 @@ struct MainActorTests {
 
   @Test("The plain form is chosen, and its handler is isolated to the main actor")
   func plain() {
-    screen.kvo.observe(stage, \.scene) { screen, stage, change in
+    screen.kvoController.observe(stage, \.scene) { screen, stage, change in
       screen.lines.append(change.new + stage.scene)
     }
     stage.scene = "Night"
     #expect(screen.lines == ["NightNight"])
-  }
-
-  @Test("A handler on .main is told in order, inline or not")
-  func onMain() async {
-    let (told, tell) = AsyncStream.makeStream(of: String.self)
-    stage.changes(of: \.scene, options: .initial).observe(owner: screen, on: .main) {
-      screen, change in
-      screen.lines.append(change.new)
-      tell.yield(change.new)
-    }
-    stage.scene = "Night"
-    var iterator = told.makeAsyncIterator()
-    #expect(await iterator.next() == "")
-    #expect(await iterator.next() == "Night")
-    #expect(screen.lines == ["", "Night"])
-  }
-
-  @Test("A handler on a queue gets the values of the time of the change")
-  func onQueue() async throws {
-    let queue = DispatchQueue(label: "kvo")
-    let heard = Recorder<String>()
-    stage.changes(of: \.scene, options: .old).observe(owner: screen, on: .queue(queue)) {
-      _, change in
-      heard.record("\(change.old ?? "-") -> \(change.new)")
-    }
-    queue.suspend()
-    stage.scene = "Night"
-    stage.scene = "Day"
-    #expect(heard.values.isEmpty)
-    queue.resume()
-    await withCheckedContinuation { done in queue.async { done.resume() } }
-    #expect(heard.values == [" -> Night", "Night -> Day"])
-  }
-
-  @Test("A method of the owner that is isolated to the main actor is called in an observer")
-  func method() {
-    screen.kvo.observe(stage, \.scene) { $0.sceneChanged($1, $2) }
-    stage.scene = "Night"
-    #expect(screen.lines == ["Night"])
-  }
-
-  @Test("A change that another thread makes on the way is told on the main actor")
-  func strayed() async {
-    let (told, tell) = AsyncStream.makeStream(of: Int.self)
-    screen.kvo.observe(stage, \.counter.count) { screen, _, change in
-      MainActor.preconditionIsolated()
-      screen.lines.append("\(change.new)")
-      tell.yield(change.new)
-    }
-    let counter = stage.counter
-    await Task.detached { counter.count = 3 }.value
-    var iterator = told.makeAsyncIterator()
-    #expect(await iterator.next() == 3)
-    #expect(screen.lines == ["3"])
-    counter.count = 4
-    #expect(screen.lines == ["3", "4"])
   }
 
   @Test(
@@ -105,8 +47,7 @@ struct MainActorTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test(
-    "A change that another thread makes on the way has an old value")
+  @Test("A change that another thread makes on the way has an old value")
   func strayedWithOld() async {
     let (told, tell) = AsyncStream.makeStream(of: String.self)
     screen.kvo.observe(stage, \.counter.count, options: [.old, .distinct]) { _, _, change in
@@ -119,39 +60,6 @@ struct MainActorTests {
     counter.count = 1
     counter.count = 2
     #expect(await iterator.next() == "1 -> 2")
-  }
-
-  @Test("The controller of a class that has one is made when it is asked for, and stays")
-  func ownController() {
-    screen.kvoController.observe(stage, \.scene) { screen, _, change in
-      screen.lines.append(change.new)
-    }
-    stage.scene = "Night"
-    #expect(screen.lines == ["Night"])
-    #expect(screen.kvoController === screen.kvoController)
-    #expect(screen.kvoController !== screen.kvoControllerRetaining)
-    #expect(screen.kvoControllerRetaining.retainsObserved)
-  }
-
-  @Test("The one-line form returns a token")
-  func token() {
-    var lines: [String] = []
-    let token = stage.observe(\.scene) { stage, change in lines.append(change.new) }
-    stage.scene = "Night"
-    token.cancel()
-    stage.scene = "Day"
-    #expect(lines == ["Night"])
-    #expect(!token.isActive)
-  }
-
-  @Test("Changes of a main-actor key path are a sequence")
-  func sequence() async {
-    var iterator = stage.changes(of: \.light, options: .initial).values().makeAsyncIterator()
-    stage.light = 1
-    stage.light = 2
-    #expect(await iterator.next()?.phase == .initial)
-    #expect(await iterator.next()?.new == 1)
-    #expect(await iterator.next()?.new == 2)
   }
 
   @Test("Observations go on beside key-value observing")
@@ -175,5 +83,89 @@ struct MainActorTests {
     #expect(await iterator.next() == 0)
     lamp.light = 1
     #expect(await iterator.next() == 1)
+  }
+
+  @Test("Changes in a transaction are one change for a source too, with the first old value")
+  func transactionOfSource() {
+    let heard = Recorder<String>()
+    let token = stage.changes(of: \.light, options: .old).observe {
+      heard.record("\($0.old ?? -1) -> \($0.new)")
+    }
+    KVOTransaction.perform { for light in 1...3 { stage.light = light } }
+    #expect(heard.values == ["0 -> 3"])
+    withExtendedLifetime(token) {}
+  }
+
+  /// Leads to what any thread may change.
+  @MainActor @Observable final class Desk {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    let toggle = Toggle(isOn: true)
+    var factor = 1
+    var product: Int { factor * toggle.value }
+  }
+
+  @Test("K1 What another thread changes while the main actor reads the path is told")
+  func changedWhileRead() async {
+    let desk = Desk()
+    let toggle = desk.toggle
+    var heard: [Int] = []
+    let token = desk.observe(\.product) { _, change in heard.append(change.new) }
+    toggle.hasRead.set {
+      toggle.hasRead.set(nil)
+      onThread { toggle.setValue(5) }()
+    }
+    desk.factor = 2
+    await drainMain()
+    #expect(heard.last == 10)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A change that another thread makes during a transaction of the main actor is told too")
+  func strayedInTransaction() async {
+    let (told, tell) = AsyncStream.makeStream(of: Int.self)
+    screen.kvo.observe(stage, \.counter.count) { screen, _, change in
+      MainActor.preconditionIsolated()
+      tell.yield(change.new)
+    }
+    let counter = stage.counter
+    KVOTransaction.perform {
+      onThread { counter.count = 1 }()
+      counter.count = 2
+    }
+    var iterator = told.makeAsyncIterator()
+    #expect(await iterator.next() == 2)
+    #expect(await iterator.next() == 2)
+    // What is told of the stray change is what is there when it is.
+    counter.count = 3
+    #expect(await iterator.next() == 3)
+  }
+
+  @Test("A stray change of an observation that has ended meanwhile is not told")
+  func strayedAfterEnd() async {
+    screen.kvo.observe(stage, \.counter.count) { screen, _, change in
+      screen.lines.append("\(change.new)")
+    }
+    let counter = stage.counter
+    onThread { counter.count = 1 }()
+    screen.kvo.unobserve(stage)
+    await drainMain()
+    #expect(screen.lines.isEmpty)
+  }
+
+  @Test("A stray change of an object that has died meanwhile is not told")
+  func strayedAfterDeath() async {
+    var stage: Stage? = Stage()
+    weak let weakStage = stage
+    screen.kvo.observe(stage!, \.counter.count) { screen, _, change in
+      screen.lines.append("\(change.new)")
+    }
+    let counter = stage!.counter
+    onThread { counter.count = 1 }()
+    stage = nil
+    #expect(weakStage == nil)
+    await drainMain()
+    counter.count = 2
+    #expect(screen.lines.isEmpty)
+    #expect(screen.kvo.observationCount == 0)
   }
 }

@@ -1,85 +1,41 @@
 import Campanile
+import CampanileKVO
 import Observation
 import Testing
-
-@testable import CampanileKVO
 
 @Suite("Tracking beside key-value observing", .ownThread)
 struct TrackingTests {
   let tracked = Recorder<String>()
-  let registrar = ObservationRegistrar()
 
   /// Tracks what `read` reads.
   private func track(_ name: String = "will", _ read: () -> Void) {
     withObservationTracking(read) { [tracked] in tracked.record(name) }
   }
 
-  /// Whether `isUntracked` holds in one of many tries.
-  ///
-  /// A read counts as tracked too if one on another thread is, that of another test, while it is
-  /// looked at. Each of those spoils one try at most, and they are not as many.
-  private func holdsOnce(_ isUntracked: () -> Bool) -> Bool {
-    (0..<10_000).contains { _ in isUntracked() }
-  }
-
-  @Test("A read that nobody tracks is told from one that somebody does")
-  func probe() {
-    #expect(holdsOnce { !TrackingProbe.isTracked(with: registrar) })
-    track { #expect(TrackingProbe.isTracked(with: registrar)) }
-    #expect(holdsOnce { !TrackingProbe.isTracked(with: registrar) })
-  }
-
-  @Test("A read inside two trackings is tracked, and after the inner one still")
-  func nestedProbe() {
-    track {
-      track { #expect(TrackingProbe.isTracked(with: registrar)) }
-      #expect(TrackingProbe.isTracked(with: registrar))
+  @Test(
+    "Each tracking is told the next change of what it has read, once, whether or not somebody observes",
+    arguments: [false, true])
+  func again(isObserved: Bool) {
+    let (player, radio, other) = (Player(), Radio(), Radio())
+    var tokens: [ObservationToken] = []
+    if isObserved {
+      tokens = [player.observe(\.line) { _, _ in }, radio.observe(\.volume) { _, _ in }]
     }
-  }
-
-  @Test("A property that was read and not tracked is left out of what is told")
-  func uses() {
-    let isLeftOut = holdsOnce {
-      let uses = PropertyUses()
-      if uses.areTracked(with: registrar) || !uses.isNone { return false }
-      var isTrackedInside = false
-      track { isTrackedInside = uses.areTracked(with: registrar) }
-      #expect(isTrackedInside)
-      let isStillTracked = uses.areTracked(with: registrar)
-      let isNoneAfterwards = uses.isNone
-      #expect(isStillTracked && !isNoneAfterwards)
-      return true
-    }
-    #expect(isLeftOut)
-  }
-
-  @Test("What was read before is tracked as well as what was not")
-  func readBefore() {
-    let player = Player()
-    let radio = Radio()
-    for _ in 0..<3 { _ = (player.level, radio.volume) }
-    player.level = 1
-    radio.volume = 1
-    track("player") { _ = player.level }
-    track("radio") { _ = radio.volume }
-    player.level = 2
-    radio.volume = 2
-    #expect(tracked.values == ["player", "radio"])
-  }
-
-  @Test("Each tracking is told once, and a new one again")
-  func again() {
-    let player = Player()
-    let radio = Radio()
+    _ = (player.line, radio.volume)
     for round in 1...3 {
-      track("player") { _ = player.level }
-      track("radio") { _ = radio.volume }
+      track("player") { _ = player.line }
+      track("radio") { _ = radio.display }
+      player.level += 1
+      radio.presets.append("unread")
+      other.volume += 1
+      #expect(tracked.count == (round - 1) * 2)
       for step in 1...2 {
-        player.level = round * 10 + step
+        player.title = "\(round) \(step)"
         radio.volume = round * 10 + step
       }
     }
     #expect(tracked.values == ["player", "radio", "player", "radio", "player", "radio"])
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("A change between the read and the start of the tracking loses nothing later")
@@ -177,19 +133,6 @@ struct TrackingTests {
     }
   }
 
-  @Test("The other properties of a tracked object do not tell")
-  func others() {
-    let player = Player()
-    let radio = Radio()
-    track { _ = (player.level, radio.volume) }
-    player.title = "Aria"
-    radio.station = "One"
-    #expect(tracked.values.isEmpty)
-    player.level = 1
-    radio.volume = 1
-    #expect(tracked.values == ["will"])
-  }
-
   @Test("Tracking on one thread while others read", arguments: [2, 8])
   func threads(width: Int) {
     let counter = Counter()
@@ -221,5 +164,43 @@ struct TrackingTests {
       if changes { shelf.item = Tracked(live) }
     }
     #expect(live.current == 0)
+  }
+
+  @Test("Tracking is no part of a transaction: it is told at the first change")
+  func trackingInTransaction() {
+    let (radio, player) = (Radio(), Player())
+    track("radio") { _ = radio.volume }
+    track("player") { _ = player.level }
+    KVOTransaction.perform {
+      radio.volume = 1
+      #expect(tracked.values == ["radio"])
+      player.level = 1
+      #expect(tracked.values == ["radio", "player"])
+    }
+    #expect(tracked.count == 2)
+  }
+
+  @Test("Tracking hears of what the proxies of collections change")
+  func trackingProxies() {
+    let (radio, player) = (Radio(), Player())
+    track("presets") { _ = radio.presets }
+    track("tags") { _ = player.tags }
+    radio.mutableArray(\.presets).append("a")
+    player.mutableSet(\.tags).insert("b")
+    #expect(tracked.values == ["presets", "tags"])
+  }
+
+  @Test("An observer may track what it observes, and is told once of each change")
+  func trackingInHandler() {
+    let log = Log()
+    let player = Player()
+    log.kvo.observe(player, \.line, options: .initial) { log, player, change in
+      log.lines.append(change.new)
+      track(change.new) { _ = player.line }
+    }
+    player.title = "a"
+    player.artist = "b"
+    #expect(log.lines == [": ", ": a", "b: a"])
+    #expect(tracked.values == [": ", ": a"])
   }
 }

@@ -80,6 +80,22 @@ struct ArgumentTests {
     #expect(log.lines.count == 3)
   }
 
+  @Test("F5 A path that is observed while another call looks for it is observed once")
+  func observedMeanwhile() {
+    let (sheet, kvo) = (sheet, KVOController(owner: log))
+    // There is something to compare with.
+    kvo.observe(sheet, \.[Cell(1)]) { _, _, _ in }
+    let hook = Hook { kvo.observe(sheet, \.[Cell(2)]) { _, _, _ in } }
+    let outcomes = Recorder<KVOResult.Outcome>()
+    onThread {
+      Cell.$hook.withValue(hook) {
+        outcomes.record(kvo.observe(sheet, \.[Cell(2)]) { _, _, _ in }.outcome)
+      }
+    }()
+    #expect(outcomes.values == [.alreadyObserved])
+    #expect(kvo.observationCount == 2)
+  }
+
   @Test("K7 No lock is held while arguments are compared or hashed")
   func noLock() async {
     // On a thread of its own: the hook is bound to no task there.

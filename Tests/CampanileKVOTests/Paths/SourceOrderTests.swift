@@ -9,22 +9,24 @@ struct SourceOrderTests {
   // MARK: Changes that an observer makes
 
   @Test(
-    "K14 A set by an observer of a source is told after the change, to all of its observers"
-  )
-  func setInCall() {
-    let counter = Counter()
-    let (first, second) = (Recorder<Int>(), Recorder<Int>())
-    let source = counter.changes(of: \.count)
+    "K14 A set by an observer of a source is told after the change, to all of its observers, once",
+    arguments: [false, true])
+  func setInCall(isDistinct: Bool) {
+    let (counter, queue) = (Counter(), TestQueue())
+    let heard = (0..<3).map { _ in Recorder<Int>() }
+    let source = counter.changes(of: \.count, options: isDistinct ? .distinct : [])
     let tokens = [
       source.observe { [counter] change in
-        first.record(change.new)
+        heard[0].record(change.new)
         if change.new == 1 { counter.count = 2 }
       },
-      source.observe { second.record($0.new) },
+      source.observe { heard[1].record($0.new) },
+      source.observe(on: queue.delivery) { heard[2].record($0.new) },
     ]
     counter.count = 1
-    #expect(first.values == [1, 2])
-    #expect(second.values == [1, 2])
+    counter.count = 3
+    queue.flush()
+    for heard in heard { #expect(heard.values == [1, 2, 3]) }
     withExtendedLifetime(tokens) {}
   }
 
@@ -69,34 +71,6 @@ struct SourceOrderTests {
       #expect(replica.faults == [])
       #expect(replica.elements == list.items)
     }
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("A distinct observer of a source receives the value of a change inside a change once")
-  func distinct() {
-    let (counter, heard) = (Counter(), Recorder<Int>())
-    let source = counter.changes(of: \.count, options: .distinct)
-    let tokens = [
-      source.observe { [counter] change in if change.new == 1 { counter.count = 2 } },
-      source.observe { heard.record($0.new) },
-    ]
-    counter.count = 1
-    counter.count = 3
-    #expect(heard.values == [1, 2, 3])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("An observer elsewhere receives each change with its own value")
-  func queued() {
-    let (counter, queue, heard) = (Counter(), TestQueue(), Recorder<Int>())
-    let source = counter.changes(of: \.count)
-    let tokens = [
-      source.observe { [counter] change in if change.new == 1 { counter.count = 2 } },
-      source.observe(on: queue.delivery) { heard.record($0.new) },
-    ]
-    counter.count = 1
-    queue.flush()
-    #expect(heard.values == [1, 2])
     withExtendedLifetime(tokens) {}
   }
 

@@ -58,21 +58,6 @@ struct ControllerScenarioTests {
     withExtendedLifetime((owner, counter)) {}
   }
 
-  @Test("A handler that throws in its initial and prior calls hears the change")
-  func throwing() {
-    let failures = Recorder<String>()
-    let owner = Log()
-    let kvo = KVOController(owner: owner, onError: { failures.record("\($0.error)") })
-    kvo.observe(radio, \.volume, options: [.initial, .prior]) { log, _, change in
-      log.lines.append("\(change.phase)")
-      throw TestFailure()
-    }
-    radio.volume = 1
-    #expect(owner.lines == ["initial", "prior", "changed"])
-    #expect(failures.count == 3)
-    withExtendedLifetime(kvo) {}
-  }
-
   @Test("A registration that is paused in the prior call misses the change, and hears the next")
   func pausedInPrior() {
     let kvo = log.kvo
@@ -87,64 +72,6 @@ struct ControllerScenarioTests {
     result.registration.resume()
     radio.volume = 2
     #expect(log.lines == ["prior 0 0", "prior 1 1", "changed 1 2"])
-  }
-
-  @Test("The owner's death leaves its objects to others, in the order there was")
-  func ownerDies() {
-    var first: Log? = Log()
-    first?.kvo.observe(radio, \.volume) { _, _, _ in Issue.record("told a dead owner") }
-    var heard: [String] = []
-    let token = radio.observe(\.volume) { _, change in heard.append("token \(change.new)") }
-    log.kvo.observe(radio, \.volume) { _, _, change in heard.append("log \(change.new)") }
-    weak let weakFirst = first
-    first = nil
-    #expect(weakFirst == nil)
-    radio.volume = 1
-    #expect(heard == ["token 1", "log 1"])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("An observer that moves itself to another path inside its call hears that one from then on")
-  func movesItself() {
-    log.kvo.observe(radio, \.volume) { log, radio, change in
-      log.lines.append("volume \(change.new)")
-      log.kvo.unobserve(radio)
-      log.kvo.observe(radio, \.station, options: .initial) { log, radio, change in
-        log.lines.append("\(change.phase) \(change.new)")
-      }
-      radio.station = "inside"
-    }
-    radio.volume = 1
-    radio.volume = 2
-    radio.station = "after"
-    #expect(log.lines == ["volume 1", "initial ", "changed inside", "changed after"])
-  }
-
-  @Test("Two observers that end each other: the first to be called is the one that stays")
-  func endEachOther() {
-    final class Tokens { var first: ObservationToken?; var second: ObservationToken? }
-    let tokens = Tokens()
-    var heard: [String] = []
-    tokens.first = radio.observe(\.volume) { _, _ in
-      heard.append("first")
-      tokens.second?.cancel()
-    }
-    tokens.second = radio.observe(\.volume) { _, _ in
-      heard.append("second")
-      tokens.first = nil
-    }
-    radio.volume = 1
-    radio.volume = 2
-    #expect(heard == ["first", "first"])
-    tokens.first = nil
-  }
-
-  @Test("A token that was dropped observes nothing")
-  func dropped() {
-    var calls = 0
-    _ = radio.observe(\.volume) { _, _ in calls += 1 }
-    radio.volume = 1
-    #expect(calls == 0)
   }
 
   class Panel: KVOControllerOwner {
@@ -180,37 +107,6 @@ struct ControllerScenarioTests {
     panel = nil
     radio.volume = 4
     #expect(heard.count == 3)
-  }
-
-  @Test("Announcements around an error, nested in each other, tell one change")
-  func announcedError() {
-    final class File: Observable {
-      private let registrar = KVORegistrar()
-      var size = 0
-      var length: Int {
-        registrar.access(self, keyPath: \.length)
-        return size
-      }
-      func write(_ count: Int, failing: Bool) throws {
-        registrar.willChange(self, keyPath: \.length)
-        defer { registrar.didChange(self, keyPath: \.length) }
-        size += count
-        if failing { throw TestFailure() }
-      }
-      func writeAll(_ counts: [Int]) throws {
-        registrar.willChange(self, keyPath: \.length)
-        defer { registrar.didChange(self, keyPath: \.length) }
-        for (index, count) in counts.enumerated() { try write(count, failing: index == 1) }
-      }
-    }
-    let file = File()
-    log.kvo.observe(file, \.length, options: [.old, .prior]) { log, _, change in
-      log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
-    }
-    #expect(throws: TestFailure.self) { try file.writeAll([1, 2, 4]) }
-    #expect(log.lines == ["prior 0 0", "changed 0 3"])
-    try? file.write(1, failing: true)
-    #expect(log.lines.suffix(2) == ["prior 3 3", "changed 3 4"])
   }
 
   @Test("An object that dies between its announcements ends its observations")
