@@ -4,8 +4,7 @@ extension KVOChange {
   /// ```swift
   /// kvo.observe(player, \.title, options: [.initial, .old]) { screen, player, change in … }
   /// ```
-  public struct Options: ExpressibleByArrayLiteral {
-    /// The requested options.
+  public struct Options: ExpressibleByArrayLiteral, CustomStringConvertible {
     var names: ObserverWishes = []
     /// Compares the boxes of two values, if changes to equal values are left out.
     var areEqual: ((AnyObject, AnyObject) -> Bool)?
@@ -15,8 +14,7 @@ extension KVOChange {
 
     /// Also calls the observer before each change, with the phase ``KVOChange/Phase/prior``.
     ///
-    /// For objects that stay in one isolation. A change inside the prior call is part of the change
-    /// that it announces.
+    /// A change inside the prior call is part of the change that it announces.
     public static var prior: Self { Self(.prior) }
 
     /// Also reports the value before the change: the one that was reported before.
@@ -44,6 +42,9 @@ extension KVOChange {
         areEqual = areEqual ?? option.areEqual
       }
     }
+
+    /// The names of the options.
+    public var description: String { names.description }
   }
 }
 
@@ -71,22 +72,16 @@ extension KVOChange.Options {
 }
 
 extension KVOChange {
-  /// Options of an observation of an object that any thread may change.
-  ///
-  /// They are those of ``Options``, without `.prior`: another thread may make a change between the
-  /// prior call and the change that it announces.
+  /// Options of an observation of an object that any thread may change: those of ``Options`` without
+  /// `.prior`, since another thread may make a change between the prior call and its change.
   public struct SharedOptions: ExpressibleByArrayLiteral, CustomStringConvertible {
     let options: Options
 
-    /// Calls the observer first with the value at registration, before any change.
+    /// See ``Options/initial``.
     public static var initial: Self { Self(.initial) }
-
-    /// Also reports the value before the change: the one that was reported before.
-    ///
-    /// It is kept until the next change, so a collection that is changed in place is copied.
+    /// See ``Options/old``.
     public static var old: Self { Self(.old) }
-
-    /// Ends the observation with its first call.
+    /// See ``Options/once``.
     public static var once: Self { Self(.once) }
 
     fileprivate init(_ options: Options) { self.options = options }
@@ -105,9 +100,8 @@ extension KVOChange {
 }
 
 extension KVOChange.SharedOptions where Value: Equatable {
-  /// Leaves out changes whose old and new value are equal.
-  ///
-  /// `==` runs where the change is reported, and no lock is held.
+  /// Leaves out changes whose old and new value are equal; `==` runs where the change is reported,
+  /// and no lock is held.
   public static var distinct: Self { Self(.distinct) }
 }
 
@@ -118,15 +112,8 @@ extension KVOChange.SharedOptions {
   public static var distinct: Self { Self() }
 
   /// Unavailable for objects that any thread may change.
-  @available(
-    *, unavailable, message: "Prior calls exist for objects that stay in one isolation"
-  )
+  @available(*, unavailable, message: "Prior calls exist for objects that stay in one isolation")
   public static var prior: Self { Self() }
-}
-
-extension KVOChange.Options: CustomStringConvertible {
-  /// The names of the options.
-  public var description: String { names.description }
 }
 
 /// Which options an observer asks for, independent of the type of the value.

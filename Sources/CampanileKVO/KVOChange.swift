@@ -6,7 +6,6 @@ public struct KVOChange<Value> {
   // them need not look up.
   @usableFromInline let step: ChangeStep
   @usableFromInline let hasOld: Bool
-  // The kind, as a type that does not depend on the type of the value.
   @usableFromInline let deed: CollectionEdit.Deed?
 
   /// Whether this is the initial call, a prior call, or a change.
@@ -19,31 +18,23 @@ public struct KVOChange<Value> {
   }
   /// The edit of the value since the previous call.
   public var kind: Kind { Kind(deed) }
-  /// The value before the change.
-  ///
-  /// It is `nil` unless the observer asked for `.old`. It is also `nil` in the initial call, and
-  /// where the value could not be read: see ``Options/old``.
+  /// The value before the change, or `nil` in the initial call and for an observer that did not ask
+  /// for ``Options/old``.
   public var old: Value? { hasOld ? known : nil }
-  /// The value after the change.
-  ///
-  /// In the initial call and in a prior call, it is the current value.
+  /// The value after the change; in the initial call and in a prior call, the current value.
   public let new: Value
   /// The observed key path.
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
   ///
   /// - For a path of one stored property: that property.
-  /// - For any other path: those of the properties it reads that changed. A setter may report its
-  ///   own change and set other properties meanwhile. Then only its own property is named.
-  /// - After a transaction: all properties of the observed object that the transaction changed,
-  ///   followed by those of other objects on the key path.
+  /// - For any other path: those of the properties it reads that changed, also in a transaction. If
+  ///   a setter reports its own change and sets other properties meanwhile, only its own property.
   /// - In the initial call: none.
   public var changedPaths: [KVOPath] { changed?.all ?? [path] }
   /// The properties that changed, unless it is the observed property itself.
   @usableFromInline let changed: ChangedPaths?
-  /// The value before the change, if `hasOld`.
-  ///
-  /// It isn't an optional, because the type of an optional would be looked up at run time.
+  /// The value before the change, if `hasOld`: the type of an optional would be looked up.
   @usableFromInline let known: Value
 
   /// Inlined into its caller, where the type has been looked up already.
@@ -61,9 +52,7 @@ public struct KVOChange<Value> {
     self.changed = changed
   }
 
-  /// A change by a setter, of which nothing but the values is reported.
-  ///
-  /// Inlined into the setter, where the type is known.
+  /// A change by a setter that hands over the values; inlined into it, where the type is known.
   @inlinable
   init(setting old: Value?, _ new: Value, _ path: KVOPath) {
     step = .changed
@@ -74,18 +63,9 @@ public struct KVOChange<Value> {
     self.path = path
     changed = nil
   }
-
-  /// A change whose old value is unknown, or that no observer asks for.
-  @inline(__always)
-  init(
-    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, new: Value, path: KVOPath,
-    changed: ChangedPaths?
-  ) {
-    self.init(step, deed, old: new, new: new, hasOld: false, path: path, changed: changed)
-  }
 }
 
-/// Which call of an observer this is.
+/// The phase, as a type that does not depend on the type of the value.
 @usableFromInline
 enum ChangeStep: Sendable {
   case initial, prior, changed
@@ -102,9 +82,7 @@ extension OldValue: Sendable where Value: Sendable {}
 extension KVOChange: Sendable where Value: Sendable {}
 
 extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatable {
-  /// The elements that were inserted and removed, computed by this call.
-  ///
-  /// The result is `nil` without an old value: the observer has to ask for `.old`.
+  /// The elements that were inserted and removed, computed by this call; `nil` without `.old`.
   ///
   /// - Complexity: O(*n* * *d*), in the number of elements and of differences.
   public func difference() -> CollectionDifference<Value.Element>? {
@@ -113,28 +91,25 @@ extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatab
 }
 
 extension KVOChange {
-  /// Returns the change with other values.
-  func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
-    let new = transform(new)
-    return KVOChange<Other>(
-      step, deed, old: hasOld ? transform(known) : new, new: new, hasOld: hasOld, path: path,
-      changed: changed)
+  /// The change without the type of its values.
+  var asAny: KVOChange<Any> {
+    KVOChange<Any>(step, deed, old: known, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 
   /// The first call of an observation that asked for `.initial`.
   init(initial value: Value, at path: KVOPath) {
-    self.init(.initial, nil, new: value, path: path, changed: ChangedPaths(nil))
+    self.init(
+      .initial, nil, old: value, new: value, hasOld: false, path: path, changed: ChangedPaths(nil))
   }
 
   /// Returns the change for an observer that does not ask for old values.
   var withoutOld: Self {
-    KVOChange(step, deed, new: new, path: path, changed: changed)
+    KVOChange(step, deed, old: new, new: new, hasOld: false, path: path, changed: changed)
   }
 
   /// Returns the change for an observer that has missed earlier changes.
   var asSetting: Self {
-    KVOChange(
-      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
+    KVOChange(step, nil, old: known, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 
   /// Returns the change with another old value.
@@ -157,12 +132,9 @@ extension KVOChange {
   /// The edit of a value.
   ///
   /// An observer can keep a copy of a collection. It applies each edit to the copy, and replaces
-  /// the copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting. The
-  /// indexes of a prior call are those of the change that is about to be made.
-  ///
-  /// An observer that was paused, or too slow for a bounded buffer, has missed changes. It begins
-  /// again with ``KVOChange/new``.
-  ///
+  /// the copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting, and so
+  /// is the first edit after changes that the observer missed, because it was paused or too slow for
+  /// a bounded buffer. The indexes of a prior call are those of the change that is about to be made.
   /// For edits of a set, the indexes are empty.
   public enum Kind: Sendable, Hashable {
     /// The value was set, changed in place, announced by hand, or edited while other changes were
@@ -176,10 +148,9 @@ extension KVOChange {
     case replacement(at: RangeSet<Int>)
     /// Several edits were made as one change of a ``KVOArray``, or elements were moved.
     ///
-    /// The new value has the inserted elements at `insertions`, and each moved element at the `to`
-    /// index of its move. The other places take the remaining elements of the old value, in their
-    /// order. The indexes of `removals` are those of the old value. A replaced element is among
-    /// both the removals and the insertions.
+    /// The indexes of `removals` are those of the old value. The new value has the inserted elements
+    /// at `insertions`, and each moved element at the `to` index of its move; the other places take
+    /// the remaining elements in their order. A replaced element is removed and inserted.
     case edits(removals: RangeSet<Int>, insertions: RangeSet<Int>, moves: [KVOMove])
 
     fileprivate init(_ deed: CollectionEdit.Deed?) {

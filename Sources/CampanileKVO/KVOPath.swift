@@ -14,9 +14,7 @@ public struct KVOPath: Sendable, Hashable, CustomStringConvertible {
   /// Creates the identity of a key path.
   public init(_ keyPath: AnyKeyPath) { identity = KeyPathIdentity(keyPath) }
 
-  /// The key path as an object.
-  ///
-  /// Two equal key paths may be two objects. Comparing the objects runs no foreign code.
+  /// The key path as an object, which is compared without foreign code; equal ones may be two.
   var object: ObjectIdentifier { identity.object }
 
   /// Whether this is the identity of `keyPath`.
@@ -25,10 +23,8 @@ public struct KVOPath: Sendable, Hashable, CustomStringConvertible {
   /// Whether this is the identity of `keyPath`, for `switch`.
   public static func ~= (keyPath: AnyKeyPath, path: Self) -> Bool { path.identity == keyPath }
 
-  /// The key path as the standard library describes it.
-  ///
-  /// If the standard library does not know the name of a computed property, the type of the value
-  /// is shown instead.
+  /// The key path as the standard library describes it, or with the type of the value, if the
+  /// library does not know the name of a computed property.
   public var description: String {
     let text = identity.text
     guard text.contains("<") else { return text }

@@ -24,25 +24,13 @@ public struct KVOResult: Sendable {
   /// It has ended if the call was refused, or if there is nothing to observe.
   public let registration: Registration
 
-  private let path: KVOPath
-  private let text: ObservationTable.Entry.Text
-  private let ownerType: any AnyObject.Type
-
-  init(
-    _ outcome: Outcome, _ registration: Registration, _ path: KVOPath,
-    _ text: ObservationTable.Entry.Text, _ ownerType: any AnyObject.Type
-  ) {
-    self.outcome = outcome
-    self.registration = registration
-    self.path = path
-    self.text = text
-    self.ownerType = ownerType
-  }
+  let text: ObservationTable.Entry.Text
 }
 
 extension KVOResult: CustomStringConvertible {
   /// The outcome, the key path, the owner, and the file and line of the observation, in one line.
   public var description: String {
-    "\(outcome): \(text.objectType) \(path), owner \(ownerType) (\(text.file):\(text.line))"
+    "\(outcome): \(text.objectType) \(text.path), owner \(text.ownerType) "
+      + "(\(text.file):\(text.line))"
   }
 }

@@ -21,15 +21,7 @@ public enum KVOTransaction {
   ) throws(Failure) -> Result {
     if Scope.isAnyOpen, Scope.current?.transaction != nil { return try body() }
     let transaction = Transaction()
-    let result = Scope.with(transaction) {
-      () -> Swift.Result<Result, Failure> in
-      do throws(Failure) {
-        return .success(try body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    transaction.close()
-    return try result.get()
+    defer { transaction.close() }
+    return try Scope.with(transaction, body)
   }
 }

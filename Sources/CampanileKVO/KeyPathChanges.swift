@@ -13,20 +13,17 @@ import Synchronization
 /// ```
 ///
 /// The source follows the key path as long as the source or one of its observations lives. The
-/// death of the object ends the observations and every sequence. A key path may begin with a `let`
-/// that leads to another object. Then the death is noticed at the next change. Changes are not
-/// coalesced. A sequence with the buffering `.newest(1)` leaves out the changes for which its
-/// reader was too slow. All observers of a key path of one object share one evaluation of it. Among
-/// them, a source has the place at which it was made. All observers of the source are called there.
+/// observations and sequences end when the object dies; if the key path begins with a `let` that
+/// leads to another object, they end at the next change after that. If the key path reads no
+/// property that can be observed, one line on standard error says so, and the source has finished.
+///
+/// Changes are not coalesced. A sequence with the buffering `.newest(1)` leaves out the changes for
+/// which its reader was too slow. Among the observers of the key path, a source has the place at
+/// which it was made, and its observers are called there.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
-/// later change in order. A change that an observer makes is delivered after all observers have
-/// received the change before. This is what the followers of a `CurrentValue` receive.
-///
-/// The old value of a change is the value that the observer received before, also after a pause.
-///
-/// If the key path reads no property that can be observed, one line on standard error says so, and
-/// the source has finished.
+/// later change in order, like the followers of a `CurrentValue`. The old value of a change is the
+/// value that the observer received before, also after a pause.
 public struct KeyPathChanges<Value: Sendable>: ObservationSource {
   /// The values that observers receive.
   public typealias Element = KVOChange<Value>
@@ -44,10 +41,8 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 }
 
 extension KeyPathChanges: Traceable, ValueDescribing {
-  /// Reports what happens at the key path of the object.
-  ///
-  /// Observe this signal at any time. A post is a change that has observers. All observers of the
-  /// key path are reported: those of controllers, and one for each value of this type.
+  /// Reports what happens at the key path of the object: changes that have observers as posts, and
+  /// all observers, those of controllers, and one for each value of this type.
   public var events: Signal<SourceEvent> { base.registration.sourceEvents }
 
   /// The live observations of the key path, whoever made them, oldest first.
@@ -57,8 +52,6 @@ extension KeyPathChanges: Traceable, ValueDescribing {
   public var traceName: String { base.name }
 
   /// A closure that reads the live observations.
-  ///
-  /// The observations end with the object.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [registration = base.registration] in registration.sourceRegistrations }
   }
@@ -75,18 +68,12 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   /// The newest change, for observers that begin with it.
   private let newest: CurrentValue<NumberedChange<Value>?>?
   /// Forwards the changes until it is released.
-  private let relay: Relay
+  private let relay: ObservationToken
   /// The name of the key path in traces.
   let name: String
 
   /// The registration at the evaluation of the key path.
   var registration: Registration { relay.registration }
-
-  private final class Relay: Sendable {
-    let registration: Registration
-    init(_ registration: Registration) { self.registration = registration }
-    deinit { registration.cancel() }
-  }
 
   init<Object: AnyObject>(
     _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
@@ -94,7 +81,10 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     let newest =
       request.wishes.contains(.initial) ? CurrentValue<NumberedChange<Value>?>(nil) : nil
     let counter = Counter()
-    let (registration, isObserved) = request.lasting.observe(
+    // `.once` is asked for by each observer of the source.
+    var request = request
+    request.wishes.remove(.once)
+    let (registration, _) = request.observe(
       object, reading: { read },
       onEnd: { [list] in
         list.finish()
@@ -102,16 +92,15 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       }
     ) { [list] gate, _ in
       { change in
-        try gate.call(change) { change in
-          let numbered = counter.number(change, isState: newest != nil)
-          if let newest { newest.value = numbered } else { list.post(numbered) }
+        try gate.pass(change) { change in
+          let numbered = counter.number(change)
+          if let newest { newest.value = numbered.asState } else { list.post(numbered) }
         }
       }
     }
     self.newest = newest
-    relay = Relay(registration)
+    relay = ObservationToken(registration)
     name = "\(request.path) of \(type(of: object))"
-    if !isObserved { request.warnOfNothing(type(of: object)) }
   }
 
   func register(
@@ -119,10 +108,10 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      let last = Counter()
+      let received = Counter()
       let isWanted = body.isWanted
       var current = body.mapped(once: false) { (change: NumberedChange<Value>, pass) in
-        try pass(change.following(last.exchange(change)))
+        try pass(change.following(received.last.exchange(change.number, ordering: .relaxed)))
       }
       // Whether a change takes room in the observer's own buffer is asked before it is received.
       if let isWanted { current = current.taking { isWanted($0.change, $1) } }
@@ -143,19 +132,13 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
 
 /// The number of the newest change.
 private final class Counter: Sendable {
-  private let last = Atomic<UInt>(0)
+  let last = Atomic<UInt>(0)
 
   /// Numbers a change; a prior call has the number of the change before.
-  func number<Value>(_ change: KVOChange<Value>, isState: Bool) -> NumberedChange<Value> {
-    let isPrior = change.step == .prior
-    let number =
-      isPrior ? last.load(ordering: .relaxed) : last.wrappingAdd(1, ordering: .relaxed).newValue
-    return NumberedChange(change, number, isState: isState)
-  }
-
-  /// Notes the newest change, and returns the number of the one before.
-  func exchange<Value>(_ change: NumberedChange<Value>) -> UInt {
-    last.exchange(change.number, ordering: .relaxed)
+  func number<Value>(_ change: KVOChange<Value>) -> NumberedChange<Value> {
+    if change.step != .prior { last.wrappingAdd(1, ordering: .relaxed) }
+    return NumberedChange(
+      change: change, number: last.load(ordering: .relaxed), hasOld: change.hasOld)
   }
 }
 
@@ -163,14 +146,10 @@ private final class Counter: Sendable {
 private struct NumberedChange<Value> {
   let change: KVOChange<Value>
   let number: UInt
-  private let hasOld: Bool
+  let hasOld: Bool
 
-  /// - Parameter isState: Whether the change is stored as a state, which does not keep the old value.
-  init(_ change: KVOChange<Value>, _ number: UInt, isState: Bool) {
-    self.change = isState ? change.withoutOld : change
-    self.number = number
-    hasOld = change.hasOld
-  }
+  /// The change as a state, which does not keep the old value.
+  var asState: Self { Self(change: change.withoutOld, number: number, hasOld: hasOld) }
 
   /// The first call of an observer, with the value after the change.
   var asInitial: KVOChange<Value> { KVOChange(initial: change.new, at: change.path) }

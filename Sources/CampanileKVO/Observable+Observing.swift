@@ -23,38 +23,27 @@ extension Observable where Self: AnyObject {
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
     let request = KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line)
-    return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
+    return request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer where one of
   /// these properties is changed.
   ///
-  /// - Parameters:
-  ///   - value: Reads the value. It is called again after each change of a property that it reads.
-  ///   - options: What to report in addition to the new values.
-  ///   - isolation: The isolation of the caller, where the observer and the closure run.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the object and the change.
-  /// - Returns: A token that ends the observation when it is released.
+  /// The closure runs in the isolation of the caller, and again after each change of a property that
+  /// it has read. Everything else is as in ``observe(_:options:isolation:file:line:_:)``.
   public func observe<Value>(
     of value: @escaping (Self) -> Value, options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    let isOnMain = isolation.isMain
-    let request = KVORequest(\Self.self, options, isOnMain: isOnMain, isShared: false, file, line)
-    return ObservationToken(request.begin(self, reading: { value }, observer))
+    let request = KVORequest(
+      \Self.self, options, isOnMain: isolation.isMain, isShared: false, file, line)
+    return request.begin(self, reading: { value }, observer)
   }
 
   /// The changes of a main-actor key path, as a source with every form of `observe`.
   ///
-  /// - Parameters:
-  ///   - keyPath: The observed value.
-  ///   - options: What to report in addition to the new values. `.once` has no effect here: pass it
-  ///     to an observation of the source.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
+  /// The option `.once` has no effect here: pass it to an observation of the source.
   @MainActor
   public func changes<Value: Sendable>(
     of keyPath: KeyPath<Self, Value>, options: KVOChange<Value>.Options = .init(),
@@ -70,9 +59,9 @@ extension SharedObservable {
   /// Observes a key path until the token is released, and calls the observer on the thread that
   /// makes the change.
   ///
-  /// If two threads change the object at once, one of them calls the observer for both changes, one
-  /// after the other. The other setter may return earlier. To run the observer elsewhere, observe
-  /// ``changes(of:options:file:line:)``.
+  /// The observer never runs on two threads at a time: if two threads change the object at once, one
+  /// of them calls the observer for both changes, and the other setter may return before that. To run
+  /// the observer elsewhere, observe ``changes(of:options:file:line:)``.
   ///
   /// - Parameters:
   ///   - keyPath: The observed value. If it reads no property that can be observed, one line on
@@ -91,19 +80,14 @@ extension SharedObservable {
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
     let request = KVORequest(keyPath, options.options, isForAnyThread: true, file, line)
-    return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
+    return request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer on the
   /// thread that changes one of these properties.
   ///
-  /// - Parameters:
-  ///   - value: Reads the value. It is called again after each change of a property that it reads.
-  ///   - options: What to report in addition to the new values.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the object and the change.
-  /// - Returns: A token that ends the observation when it is released.
+  /// The closure runs again after each change of a property that it has read, on the thread that
+  /// calls the observer. Everything else is as in ``observe(_:options:file:line:_:)``.
   public func observe<Value: Sendable>(
     of value: @escaping @Sendable (Self) -> Value,
     options: KVOChange<Value>.SharedOptions = .init(),
@@ -112,17 +96,12 @@ extension SharedObservable {
   ) -> ObservationToken {
     let request = KVORequest(
       \Self.self, options.options, isForAnyThread: true, isShared: false, file, line)
-    return ObservationToken(request.begin(self, reading: { value }, observer))
+    return request.begin(self, reading: { value }, observer)
   }
 
   /// The changes of a key path, as a source with every form of `observe`.
   ///
-  /// - Parameters:
-  ///   - keyPath: The observed value.
-  ///   - options: What to report in addition to the new values. `.once` has no effect here: pass it
-  ///     to an observation of the source.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
+  /// The option `.once` has no effect here: pass it to an observation of the source.
   public func changes<Value: Sendable>(
     of keyPath: any KeyPath<Self, Value> & Sendable,
     options: KVOChange<Value>.SharedOptions = .init(),
@@ -137,23 +116,17 @@ extension SharedObservable {
 extension KVORequest {
   /// Begins an observation without an owner.
   ///
-  /// - Parameter observer: Called for each change. For an object that any thread may change, it is
-  ///   `Sendable`.
+  /// - Parameter observer: For an object that any thread may change, it is `Sendable`.
   fileprivate func begin<Object: AnyObject, Value>(
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
-  ) -> Registration {
-    let (registration, isObserved) = observe(object, reading: makeRead) { gate, root in
+  ) -> ObservationToken {
+    let (registration, _) = observe(object, reading: makeRead) { gate, root in
       { change in
         guard let object = root.object else { throw SourceRegistry.endOfObservation }
-        if gate.isOpen(for: change) {
-          try observer(object, change)
-        } else {
-          try gate.call(change) { try observer(object, $0) }
-        }
+        try gate.pass(change) { try observer(object, $0) }
       }
     }
-    if !isObserved { warnOfNothing(type(of: object)) }
-    return registration
+    return ObservationToken(registration)
   }
 }

@@ -1,7 +1,6 @@
 import Campanile
 
-/// The edit of a collection by a mutation proxy: which elements are inserted, removed, replaced or
-/// moved.
+/// The edit of a collection by a mutation proxy.
 ///
 /// The setter of the collection's property reports an ordinary change. It is this edit for every key
 /// path whose values before and after it are the collections before and after the edit.
@@ -30,11 +29,7 @@ final class CollectionEdit: Sendable {
     self.tests = UncheckedLock(tests)
   }
 
-  /// Reads a collection, runs `body` on a copy, and sets the copy.
-  ///
-  /// - Parameters:
-  ///   - areSame: Compares two collections.
-  ///   - body: Returns what it has done, or `nil` if it has done nothing.
+  /// Reads a collection, runs `body` on a copy, and sets the copy unless `body` returns `nil`.
   static func perform<Object: AnyObject, Value>(
     of object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>,
     areSame: @escaping (Value, Value) -> Bool, _ body: (inout Value) throws -> Deed?

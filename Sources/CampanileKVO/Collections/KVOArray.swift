@@ -12,19 +12,19 @@ internal import Campanile
 /// ```
 ///
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
-/// copies the elements once. Only `replaceSubrange(_:with:)` may make two changes. An algorithm of
-/// `MutableCollection`, such as `partition(by:)`, makes several: call it in `edit(_:)` for one change. A
-/// call that changes nothing reports nothing. The proxy keeps the object alive. Create a proxy when it
-/// is needed.
+/// copies the elements once. A call that changes nothing reports nothing. Only
+/// `replaceSubrange(_:with:)` may make two changes. An algorithm of `MutableCollection`, such as
+/// `partition(by:)`, makes several: call it in `edit(_:)` for one change.
 ///
-/// Use the proxy in the isolation of the object. A call is not atomic: if several threads edit one
-/// array at once, the last setter prevails. To read an array that other threads edit, read
-/// ``elements`` once, and not element by element through the proxy.
+/// Create a proxy when it is needed, since it keeps the object alive, and use it in the isolation of
+/// the object. A call is not atomic: if several threads edit one array at once, the last setter
+/// prevails. To read an array that other threads edit, read ``elements`` once, and not element by
+/// element.
 ///
-/// The key path may lead through other objects, and to a property that forwards to another object's
-/// property. The change is reported as a setting if an observed value was not the array before the
-/// edit, or is not the array after it, for instance because the setter stores another one. Arrays
-/// whose elements are not `Equatable` are then compared as a whole: only copies are the same.
+/// The key path may lead through other objects and forwarding properties. The change is reported as
+/// a setting if an observed value was not the array before the edit, or is not the array after it,
+/// for instance because the setter stores another one. Arrays whose elements are not `Equatable` are
+/// the same only if they are copies.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>
@@ -37,9 +37,7 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// The current elements.
   public var elements: [Element] { object[keyPath: keyPath] }
 
-  /// Changes the elements.
-  ///
-  /// `body` returns what it has done to them, or `nil`.
+  /// - Parameter body: Returns what it has done to the elements, or `nil`.
   func change(_ body: (inout [Element]) throws -> CollectionEdit.Deed?) rethrows {
     try CollectionEdit.perform(of: object, keyPath, areSame: Self.areSame, body)
   }
@@ -53,12 +51,7 @@ public struct KVOArray<Object: AnyObject, Element> {
   // MARK: Inserting
 
   /// Inserts an element at the end.
-  public func append(_ element: Element) {
-    change { elements in
-      elements.append(element)
-      return .insertion(RangeSet(elements.count - 1..<elements.count))
-    }
-  }
+  public func append(_ element: Element) { append(contentsOf: CollectionOfOne(element)) }
 
   /// Inserts elements at the end.
   public func append(contentsOf new: some Collection<Element>) {
@@ -68,10 +61,7 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Inserts an element before the one at `index`.
   public func insert(_ element: Element, at index: Int) {
-    change { elements in
-      elements.insert(element, at: index)
-      return .insertion(RangeSet(index..<index + 1))
-    }
+    insert(contentsOf: CollectionOfOne(element), at: index)
   }
 
   /// Inserts elements before the one at `index`.
@@ -94,15 +84,11 @@ public struct KVOArray<Object: AnyObject, Element> {
   @discardableResult
   public func remove(at index: Int) -> Element { remove { _ in index } }
 
-  /// Removes the first element.
-  ///
-  /// The array must not be empty.
+  /// Removes the first element of an array that is not empty.
   @discardableResult
   public func removeFirst() -> Element { remove { _ in 0 } }
 
-  /// Removes the last element.
-  ///
-  /// The array must not be empty.
+  /// Removes the last element of an array that is not empty.
   @discardableResult
   public func removeLast() -> Element { remove { $0 - 1 } }
 
@@ -165,14 +151,10 @@ public struct KVOArray<Object: AnyObject, Element> {
         return .replacement(RangeSet(range.lowerBound..<middle))
       }
     }
-    replaceRest(middle..<range.upperBound, with: new[common...], isAlone: common == 0)
-  }
-
-  private func replaceRest(_ range: Range<Int>, with new: ArraySlice<Element>, isAlone: Bool) {
-    let end = isAlone ? range.upperBound : Swift.min(range.upperBound, endIndex)
-    let start = Swift.min(range.lowerBound, end)
+    let end = common > 0 ? Swift.min(range.upperBound, endIndex) : range.upperBound
+    let start = Swift.min(middle, end)
     removeSubrange(start..<end)
-    insert(contentsOf: new, at: start)
+    insert(contentsOf: new[common...], at: start)
   }
 
   // MARK: Several edits
@@ -204,9 +186,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     edit { $0.move(from: index, to: destination) }
   }
 
-  /// Sorts the elements, as one change.
-  ///
-  /// The sort is stable.
+  /// Sorts the elements stably, as one change.
   public func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
     try edit { try $0.sort(by: areInIncreasingOrder) }
   }
@@ -227,9 +207,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     if first == second { return }
     change { elements in
       elements.swapAt(first, second)
-      var indexes = RangeSet(first..<first + 1)
-      indexes.insert(contentsOf: second..<second + 1)
-      return .replacement(indexes)
+      return .replacement(RangeSet([first..<first + 1, second..<second + 1]))
     }
   }
 }

@@ -10,13 +10,10 @@ import Campanile
 /// }
 /// ```
 ///
-/// It has the methods of an array.
-///
-/// An element that is moved, sorted or swapped keeps its identity: the change reports a move. An
-/// element that is set is a replacement. The editor is a value: use it in the closure of
-/// ``KVOArray/edit(_:)``, in place of the array. Its elements know their indexes of that edit. An
-/// editor that is kept and assigned in a later edit reports wrong indexes. Creating it takes
-/// O(*n*).
+/// It has the methods of an array. An element that is moved, sorted or swapped keeps its identity:
+/// the change reports a move. An element that is set is a replacement. Use the editor in the closure
+/// of ``KVOArray/edit(_:)`` alone: its elements know their indexes of that edit, so an editor that is
+/// assigned in a later edit reports wrong indexes. Creating it takes O(*n*).
 public struct KVOArrayEditor<Element> {
   /// An element, and its index in the array before the edit, if it was there.
   private struct Slot {
@@ -49,14 +46,10 @@ public struct KVOArrayEditor<Element> {
     slots.insert(slots.remove(at: index), at: destination)
   }
 
-  /// Exchanges two elements.
-  ///
-  /// The change reports moves.
+  /// Exchanges two elements; the change reports moves.
   public mutating func swapAt(_ first: Int, _ second: Int) { slots.swapAt(first, second) }
 
-  /// Sorts the elements.
-  ///
-  /// The sort is stable.
+  /// Sorts the elements stably.
   public mutating func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
     try slots.sort { try areInIncreasingOrder($0.element, $1.element) }
   }
@@ -77,22 +70,25 @@ public struct KVOArrayEditor<Element> {
   /// The edit of an array of `countBefore` elements, in the fewest moves, or `nil` if nothing was
   /// done.
   ///
-  /// The count is not stored in the editor, since the whole editor may be replaced by a new one, as
-  /// by `removeAll()`.
+  /// The editor does not store the count, since `removeAll()` replaces it by a new one.
   func deed(from countBefore: Int) -> CollectionEdit.Deed? {
     if let replaced = replacedInPlace(countBefore) {
       return replaced.isEmpty ? nil : .replacement(replaced)
     }
     let kept = slots.indices.filter { slots[$0].origin != nil && !slots[$0].isReplaced }
     let origins = kept.map { slots[$0].origin! }
-    let removed = RangeSet(0..<countBefore).subtracting(RangeSet(of: origins.sorted()))
-    let inserted = RangeSet(slots.indices).subtracting(RangeSet(of: kept))
+    let removed = RangeSet(0..<countBefore).subtracting(Self.set(of: origins.sorted()))
+    let inserted = RangeSet(slots.indices).subtracting(Self.set(of: kept))
     let moves = zip(kept, origins).enumerated().filter {
       [still = Self.longestIncrease(in: origins)] in !still.contains($0.offset)
     }.map { KVOMove(from: $0.element.1, to: $0.element.0) }
     if moves.isEmpty && removed.isEmpty { return .insertion(inserted) }
     if moves.isEmpty && inserted.isEmpty { return .removal(removed) }
     return .edits(removals: removed, insertions: inserted, moves: moves)
+  }
+
+  private static func set(of indexes: [Int]) -> RangeSet<Int> {
+    RangeSet(indexes.map { $0..<$0 + 1 })
   }
 
   /// The indexes of the replaced elements, if nothing else was done.
@@ -168,13 +164,6 @@ public struct KVOMove: Sendable, Hashable {
   public init(from: Int, to: Int) {
     self.from = from
     self.to = to
-  }
-}
-
-extension RangeSet<Int> {
-  fileprivate init(of indexes: [Int]) {
-    self.init()
-    for index in indexes { insert(contentsOf: index..<index + 1) }
   }
 }
 

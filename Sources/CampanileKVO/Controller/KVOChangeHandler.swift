@@ -19,17 +19,7 @@ public protocol KVOChangeHandler: AnyObject {
 
 extension KVOController where Owner: KVOChangeHandler {
   /// Observes a key path, and calls the owner's ``KVOChangeHandler/handleChange(of:_:)`` where the
-  /// change is made.
-  ///
-  /// - Parameters:
-  ///   - object: The observed object.
-  ///   - keyPath: The observed value.
-  ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the controller observes the key path already.
-  ///   - isolation: The isolation of the caller, where the method runs.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  /// - Returns: The registration, and whether it is new.
+  /// change is made, as ``observe(_:_:options:policy:isolation:file:line:_:)`` calls a closure.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>,
@@ -40,22 +30,14 @@ extension KVOController where Owner: KVOChangeHandler {
     add(
       object, KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line), policy,
       reading: { { $0[keyPath: keyPath] } }
-    ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
+    ) { owner, object, change in try owner.handleChange(of: object, change.asAny) }
   }
 }
 
 extension KVOController where Owner: KVOChangeHandler & Sendable {
   /// Observes a key path of an object that any thread may change, and calls the owner's
-  /// ``KVOChangeHandler/handleChange(of:_:)`` on the thread that makes the change.
-  ///
-  /// - Parameters:
-  ///   - object: The observed object.
-  ///   - keyPath: The observed value.
-  ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the controller observes the key path already.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  /// - Returns: The registration, and whether it is new.
+  /// ``KVOChangeHandler/handleChange(of:_:)`` on the thread that makes the change, as
+  /// ``observe(_:_:options:policy:file:line:_:)`` calls a closure.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
@@ -65,8 +47,6 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
     add(
       object, KVORequest(keyPath, options.options, isForAnyThread: true, file, line), policy,
       reading: { { $0[keyPath: keyPath] } }
-    ) { owner, object, change in
-      try owner.handleChange(of: object, change.map { $0 })
-    }
+    ) { owner, object, change in try owner.handleChange(of: object, change.asAny) }
   }
 }

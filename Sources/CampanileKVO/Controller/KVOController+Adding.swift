@@ -4,10 +4,8 @@ extension KVOController {
   /// Makes an observation if the policy allows it, and starts it.
   ///
   /// - Parameters:
-  ///   - request: The key path and the options.
   ///   - makeRead: Makes the closure that reads the value, if the key path has no evaluation yet.
-  ///   - handler: Called for each change. For an object that any thread may change, it is
-  ///     `Sendable`.
+  ///   - handler: For an object that any thread may change, it is `Sendable`.
   func add<Object: AnyObject, Value>(
     _ object: Object, _ request: KVORequest, _ policy: Policy,
     reading makeRead: () -> (Object) -> Value,
@@ -20,47 +18,37 @@ extension KVOController {
 
   /// Makes an observation if the policy allows it, and starts it.
   ///
-  /// - Parameters:
-  ///   - onEnd: Called once the registration has ended.
-  ///   - make: Makes the observer, given its gate, the object, and the object again if the observer
-  ///     keeps it alive.
+  /// - Parameter make: Makes the observer, given its gate, the object, and the object again if the
+  ///   observer keeps it alive.
   func addObserver<Object: AnyObject, Value>(
     _ object: Object, _ request: KVORequest, _ policy: Policy,
     reading makeRead: () -> (Object) -> Value, onEnd: (@Sendable () -> Void)? = nil,
     _ make: (ObserverGate, OwnerReference<Object>, AnyObject?) -> (KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     let text = ObservationTable.Entry.Text(
-      objectType: type(of: object), wishes: request.wishes, file: request.file, line: request.line)
-    func result(_ outcome: KVOResult.Outcome, _ registration: Registration) -> KVOResult {
-      KVOResult(outcome, registration, request.path, text, Owner.self)
-    }
+      path: request.path, ownerType: Owner.self, objectType: type(of: object),
+      wishes: request.wishes, file: request.file, line: request.line)
     guard let owner else {
       unobserveAll()
-      return result(.refused, SourceRegistry.endedRegistration)
+      let ended = SourceRegistry.endedRegistration
+      return KVOResult(outcome: .refused, registration: ended, text: text)
     }
     let id = ObjectIdentifier(object)
     // An observation that is appended is added whatever others there are, so they are not looked at.
     let (same, additions) = policy == .append ? ([], 0) : entries(of: id, request.path)
-    if policy == .ignore, let known = same.first(where: { $0.isLive(of: object) }) {
-      return KVOResult(.alreadyObserved, known.registration, known.path, known.text, Owner.self)
-    }
-    var known: ObservationTable.Entry?
-    var isSuspicious = false
+    var known = policy == .ignore ? same.first { $0.isLive(of: object) } : nil
+    if let known { return known.result }
     let (registration, isObserved) = request.observe(
       object, reading: makeRead, owner: reference.erased, lifetime: lifetime,
       { registration, root in
-        known = enter(
-          registration, object, root, request.path, text, same, additions, policy, &isSuspicious)
+        let entry = ObservationTable.Entry(root.erased, id, registration, text)
+        known = enter(entry, object, same, additions, policy)
         return known == nil
       }, onEnd: onEnd
     ) { gate, root in make(gate, root, retainsObserved && owner !== object ? object : nil) }
-    if let known {
-      return KVOResult(.alreadyObserved, known.registration, known.path, known.text, Owner.self)
-    }
-    if isSuspicious { forgetEnded() }
-    if isObserved { return result(.added, registration) }
-    request.warnOfNothing(type(of: object))
-    return result(.nothingObserved, registration)
+    return known?.result
+      ?? KVOResult(
+        outcome: isObserved ? .added : .nothingObserved, registration: registration, text: text)
   }
 
   /// The observer that calls the handler with the owner and the object, if both live.
@@ -76,63 +64,67 @@ extension KVOController {
       // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
       else { throw SourceRegistry.endOfObservation }
-      if gate.isOpen(for: change) {
-        try handler(owner, object, change)
-      } else {
-        try gate.call(change) { try handler(owner, object, $0) }
-      }
+      try gate.pass(change) { try handler(owner, object, $0) }
     }
     guard let onError else { return observer }
     return { [file = request.file, line = request.line] change in
-      do {
-        try observer(change)
-      } catch {
-        try SourceRegistry.report(
-          error, of: KVOChange<Value>.self, file: file, line: line, to: onError)
-      }
+      try Self.call(onError, KVOChange<Value>.self, file, line) { try observer(change) }
     }
   }
 
-  /// Adds a registration to the table, if the policy allows it.
+  /// Runs an observer, and passes its error to the handler of the controller, if there is one.
+  static func call(
+    _ onError: (@Sendable (ObserverFailure) -> Void)?, _ type: any Any.Type, _ file: StaticString,
+    _ line: UInt, _ observer: () throws -> Void
+  ) throws {
+    do {
+      try observer()
+    } catch {
+      guard let onError else { throw error }
+      try SourceRegistry.report(error, of: type, file: file, line: line, to: onError)
+    }
+  }
+
+  /// Adds an entry to the table, or returns the existing one if the policy is to keep that.
   ///
   /// - Parameters:
   ///   - same: The entries of the key path at the time of the look-up.
   ///   - additions: The number of additions at that time.
-  ///   - isSuspicious: On return, whether ended entries have to be looked for.
-  /// - Returns: The existing entry, if the policy is to keep it.
-  private func enter<Object: AnyObject>(
-    _ registration: Registration, _ object: Object, _ root: OwnerReference<Object>,
-    _ path: KVOPath, _ text: ObservationTable.Entry.Text, _ same: [ObservationTable.Entry],
-    _ additions: Int, _ policy: Policy, _ isSuspicious: inout Bool
+  private func enter(
+    _ entry: ObservationTable.Entry, _ object: AnyObject, _ same: [ObservationTable.Entry],
+    _ additions: Int, _ policy: Policy
   ) -> ObservationTable.Entry? {
     var (same, additions) = (same, additions)
-    let id = ObjectIdentifier(object)
-    let entry = ObservationTable.Entry(object: root.erased, id, path, registration, text)
     while true {
       var isAdded = false
+      var suspects: [ObservationTable.Entry] = []
       observations.withLock { [same, additions] observations in
         isAdded = observations.add(entry, after: policy == .append ? nil : additions)
-        if isAdded && !same.isEmpty { observations.remove(same) }
-        isSuspicious = observations.isSuspicious
+        if !isAdded { return }
+        if !same.isEmpty { observations.remove(same) }
+        suspects = observations.suspects()
       }
       if isAdded {
         end(same)
+        if !suspects.isEmpty { forgetEnded(among: suspects) }
         return nil
       }
-      (same, additions) = entries(of: id, path)
+      (same, additions) = entries(of: entry.objectID, entry.path)
       if policy == .ignore, let live = same.first(where: { $0.isLive(of: object) }) { return live }
     }
   }
 
-  /// Removes entries that have ended by themselves, once in a while, and ends the observations of
-  /// objects that have died unnoticed.
-  private func forgetEnded() {
-    var suspects: [ObservationTable.Entry] = []
-    observations.withLock { suspects = $0.suspects() }
-    if suspects.isEmpty { return }
+  /// Removes entries that have ended by themselves, and ends the observations of objects that have
+  /// died unnoticed.
+  private func forgetEnded(among suspects: [ObservationTable.Entry]) {
     let ended = suspects.filter { !$0.isLive }
-    if ended.isEmpty { return }
-    observations.withLock { $0.forget(ended) }
+    observations.withLock { $0.remove(ended) }
     end(ended)
+  }
+}
+
+extension ObservationTable.Entry {
+  fileprivate var result: KVOResult {
+    KVOResult(outcome: .alreadyObserved, registration: registration, text: text)
   }
 }

@@ -29,7 +29,9 @@ extension KVOController where Owner: Sendable {
       relay, owner, object in
       relay.observe(owner: owner, on: delivery, file: file, line: line) { [onError] owner, change in
         guard let object = object.object else { return }
-        try Self.call(onError, file, line) { try observer(owner, object, change) }
+        try Self.call(onError, KVOChange<Any>.self, file, line) {
+          try observer(owner, object, change)
+        }
       }
     }
   }
@@ -38,18 +40,7 @@ extension KVOController where Owner: Sendable {
   /// actor.
   ///
   /// The observer gets the values of the change, however late it runs. No call begins once the
-  /// observation has ended.
-  ///
-  /// - Parameters:
-  ///   - object: The observed object.
-  ///   - keyPath: The observed value.
-  ///   - options: What to report in addition to the new values.
-  ///   - policy: What to do if the controller observes the key path already.
-  ///   - delivery: The main actor.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, the object and the change, unless one of the two has died.
-  /// - Returns: The registration, and whether it is new.
+  /// observation has ended. Parameters and result are those of the form for any other delivery.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
@@ -62,15 +53,16 @@ extension KVOController where Owner: Sendable {
       relay, owner, object in
       relay.observe(owner: owner, on: delivery, file: file, line: line) { [onError] owner, change in
         guard let object = object.object else { return }
-        try Self.call(onError, file, line) { try observer(owner, object, change) }
+        try Self.call(onError, KVOChange<Any>.self, file, line) {
+          try observer(owner, object, change)
+        }
       }
     }
   }
 
   /// Makes an observation that sends its changes to a place, if the policy allows it.
   ///
-  /// - Parameter register: Registers the observer at a source of the changes, given the source, the
-  ///   owner and the object.
+  /// - Parameter register: Registers the observer at the given source of the changes.
   private func addElsewhere<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ request: KVORequest, _ policy: Policy,
     reading makeRead: () -> (Object) -> Value,
@@ -82,25 +74,12 @@ extension KVOController where Owner: Sendable {
       gate, _, kept in
       { change in
         // Neither the owner nor the object is loaded here, so this thread does not release them.
-        try gate.call(change) { relay.send($0) }
+        try gate.pass(change) { relay.send($0) }
         withExtendedLifetime(kept) {}
       }
     }
     // An observation that was not begun does not end.
     if result.outcome == .alreadyObserved || result.outcome == .refused { end?.cancel() }
     return result
-  }
-
-  /// Runs an observer, and passes its error to the handler of the controller, if there is one.
-  private static func call(
-    _ onError: (@Sendable (ObserverFailure) -> Void)?, _ file: StaticString, _ line: UInt,
-    _ observer: () throws -> Void
-  ) throws {
-    do {
-      try observer()
-    } catch {
-      guard let onError else { throw error }
-      try SourceRegistry.report(error, of: KVOChange<Any>.self, file: file, line: line, to: onError)
-    }
   }
 }

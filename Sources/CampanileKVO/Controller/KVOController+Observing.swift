@@ -16,7 +16,7 @@ extension KVOController {
   ///   - observer: Called with the owner, the object and the change, before the setter returns, and
   ///     after the observers that registered earlier. Errors that it throws go to the controller's
   ///     error handler.
-  /// - Returns: The registration, and whether it is new. You need not keep it.
+  /// - Returns: The registration, which you need not keep, and whether it is new.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>,
@@ -37,17 +37,9 @@ extension KVOController {
   /// kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in … }
   /// ```
   ///
-  /// Each call makes a new observation.
-  ///
-  /// - Parameters:
-  ///   - object: The observed object.
-  ///   - value: Reads the value. It is called again after each change of a property that it reads.
-  ///   - options: What to report in addition to the new values.
-  ///   - isolation: The isolation of the caller, where the observer and the closure run.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, the object and the change.
-  /// - Returns: The registration, and whether there is something to observe.
+  /// Each call makes a new observation. The closure runs in the isolation of the caller, and again
+  /// after each change of a property that it has read. Everything else is as in
+  /// ``observe(_:_:options:policy:isolation:file:line:_:)``.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, of value: @escaping (Object) -> Value,
@@ -55,9 +47,8 @@ extension KVOController {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    let isOnMain = isolation.isMain
     let request = KVORequest(
-      \Object.self, options, isOnMain: isOnMain, isShared: false, file, line)
+      \Object.self, options, isOnMain: isolation.isMain, isShared: false, file, line)
     return add(object, request, .append, reading: { value }, observer)
   }
 }
@@ -67,9 +58,8 @@ extension KVOController where Owner: Sendable {
   /// Observes a key path of an object that any thread may change, and calls the observer on the
   /// thread that makes the change.
   ///
-  /// If two threads change the object at once, one of them calls the observer for both changes, one
-  /// after the other. The other setter may return before the observer is called for its change. The
-  /// observer never runs on two threads at a time.
+  /// The observer never runs on two threads at a time: if two threads change the object at once, one
+  /// of them calls the observer for both changes, and the other setter may return before that.
   ///
   /// - Parameters:
   ///   - object: The observed object.
@@ -80,7 +70,7 @@ extension KVOController where Owner: Sendable {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, the object and the change. Errors that it throws go to
   ///     the controller's error handler.
-  /// - Returns: The registration, and whether it is new. You need not keep it.
+  /// - Returns: The registration, which you need not keep, and whether it is new.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
@@ -96,16 +86,9 @@ extension KVOController where Owner: Sendable {
   /// Observes what a closure reads of an object that any thread may change, and calls the observer
   /// on the thread that changes it.
   ///
-  /// Each call makes a new observation.
-  ///
-  /// - Parameters:
-  ///   - object: The observed object.
-  ///   - value: Reads the value. It is called again after each change of a property that it reads.
-  ///   - options: What to report in addition to the new values.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, the object and the change.
-  /// - Returns: The registration, and whether there is something to observe.
+  /// Each call makes a new observation. The closure runs again after each change of a property that
+  /// it has read, on the thread that calls the observer. Everything else is as in
+  /// ``observe(_:_:options:policy:file:line:_:)``.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, of value: @escaping @Sendable (Object) -> Value,

@@ -17,12 +17,12 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// An observer is called for each change of the value at the end of the key path. The replacement
-/// of an object on the way is such a change. For a computed property, a change of the properties
-/// that the value is computed from is one too. The call is made where the change is
+/// An observer is called for each change of a property that the key path reads: the one at its end,
+/// an object on the way, or what the value is computed from. The call is made where the change is
 /// made, before the setter returns. The observers of a key path receive its changes in the order in
-/// which they were made, and each change in the order in which they registered. To run an observer
-/// elsewhere, observe the object's `changes(of:)`.
+/// which they were made, and each change in the order in which they registered.
+/// <doc:TheContractOfKeyPaths> says the rest. To run an observer elsewhere, observe the object's
+/// `changes(of:)`.
 ///
 /// The class of the object decides the form. A class that stays in one isolation conforms to the
 /// standard `Observable`, and its observers stay in that isolation too. A class that any thread may
@@ -51,9 +51,7 @@ public final class KVOController<Owner: AnyObject> {
   /// Protected by its lock.
   let observations = Locked(ObservationTable())
 
-  /// Creates a controller that observes nothing.
-  ///
-  /// Keep it in a `lazy var` of its owner.
+  /// Creates a controller that observes nothing, to be kept in a `lazy var` of its owner.
   ///
   /// - Parameters:
   ///   - owner: The owner of the observations. It is not kept.
@@ -75,10 +73,9 @@ public final class KVOController<Owner: AnyObject> {
 
   // MARK: Ending
 
-  /// Ends the observation of a key path of `object`.
+  /// Ends the observation of a key path of `object`, if there is one.
   ///
-  /// If the key path is not observed, nothing happens. All methods that end observations can be
-  /// called inside an observer, its initial call included.
+  /// All methods that end observations can be called inside an observer, its initial call included.
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
@@ -98,12 +95,8 @@ public final class KVOController<Owner: AnyObject> {
     end(observations.withLock { $0.remove(ObjectIdentifier(object)) })
   }
 
-  /// Ends every observation of this controller.
-  ///
-  /// The controller can be used again.
-  public func unobserveAll() {
-    end(observations.withLock { $0.removeAll() })
-  }
+  /// Ends every observation of this controller, which can be used again.
+  public func unobserveAll() { end(observations.withLock { $0.removeAll() }) }
 
   func end(_ entries: [ObservationTable.Entry]) {
     for entry in entries { entry.registration.cancel() }
@@ -115,24 +108,16 @@ public final class KVOController<Owner: AnyObject> {
   public func isObserving<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> Bool {
-    if owner == nil { return false }
-    return entries(of: ObjectIdentifier(object), KVOPath(keyPath)).same.contains {
-      $0.isLive(of: object)
-    }
+    let (same, _) = entries(of: ObjectIdentifier(object), KVOPath(keyPath))
+    return owner != nil && same.contains { $0.isLive(of: object) }
   }
 
   /// The entries of a key path of an object, oldest first, and the number of additions to the table.
   func entries(
     of object: ObjectIdentifier, _ path: KVOPath
   ) -> (same: [ObservationTable.Entry], additions: Int) {
-    var same: [ObservationTable.Entry] = []
-    var additions = 0
-    observations.withLock {
-      same = $0.entries(of: object)
-      additions = $0.additions
-    }
-    same.removeAll { $0.path != path }
-    return (same, additions)
+    let (all, additions) = observations.withLock { ($0.entries(of: object), $0.additions) }
+    return (all.filter { $0.path == path }, additions)
   }
 
   /// The number of observations that have not ended.
@@ -151,9 +136,7 @@ extension KVOController: Sendable where Owner: Sendable {}
 extension KVOController: CustomStringConvertible {
   /// The observations, one line each: object, key path, options, file and line.
   public var description: String {
-    live.reduce("KVOController of \(Owner.self)") {
-      $0 + "\n  " + $1.description
-    }
+    live.reduce("KVOController of \(Owner.self)") { $0 + "\n  " + $1.description }
   }
 }
 
@@ -164,8 +147,8 @@ extension KVOController {
     case ignore
     /// End the existing observation, and make the new one.
     ///
-    /// No change is received by both of them. A change that is made between the two, as by another
-    /// thread, is received by neither.
+    /// No change is received by both, and a change that another thread makes between the two by
+    /// neither.
     case replace
     /// Make another observation.
     case append

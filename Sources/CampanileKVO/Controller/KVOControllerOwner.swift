@@ -2,8 +2,8 @@ internal import Campanile
 
 /// A class whose instances create their controller when it is first asked for.
 ///
-/// In a class hierarchy, each class that asks has its own controller, so that no class ends
-/// observations of another. The methods of a superclass and of its subclass use two controllers.
+/// In a class hierarchy, the methods of each class use a controller of their own, so that no class
+/// ends observations of another.
 ///
 /// ```swift
 /// @MainActor final class Screen: KVOControllerOwner {
@@ -15,9 +15,7 @@ internal import Campanile
 /// }
 /// ```
 public protocol KVOControllerOwner: AnyObject {
-  /// Keeps the controllers.
-  ///
-  /// Store `KVOControllers()` in a `let`.
+  /// Keeps the controllers: store `KVOControllers()` in a `let`.
   nonisolated var kvoControllers: KVOControllers { get }
 }
 
@@ -33,10 +31,9 @@ extension KVOControllerOwner {
   }
 }
 
-/// The controllers of one object.
+/// The controllers of one object, each created when it is first asked for, until the object dies.
 ///
-/// A controller is created when it is first asked for, and ends with the object. Safe to use from
-/// any thread.
+/// Safe to use from any thread.
 public final class KVOControllers: Sendable {
   private struct Key: Hashable {
     let ownerType: ObjectIdentifier

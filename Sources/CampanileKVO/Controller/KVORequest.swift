@@ -1,9 +1,7 @@
-internal import Campanile
-
 /// The request of one call to `observe`, independent of its form and types.
 struct KVORequest {
   let path: KVOPath
-  private(set) var wishes: ObserverWishes
+  var wishes: ObserverWishes
   /// Compares the boxes of two values, if changes to equal values are left out.
   let areEqual: ((AnyObject, AnyObject) -> Bool)?
   /// Whether the value is read on the main actor alone.
@@ -33,21 +31,6 @@ struct KVORequest {
     self.line = line
   }
 
-  /// The request for all observers of a source.
-  ///
-  /// `.once` is asked for by each of them.
-  var lasting: Self {
-    var request = self
-    request.wishes.remove(.once)
-    return request
-  }
-
-  /// Warns that nothing that is read of an object of `type` can be observed.
-  func warnOfNothing(_ type: any Any.Type) {
-    SourceRegistry.warn(
-      "\(file):\(line): \(path) of \(type) reads no property that can be observed, "
-        + "so its observer is never called")
-  }
 }
 
 extension Optional<any Actor> {

@@ -8,14 +8,15 @@ import Campanile
 struct ObservationTable {
   final class Entry: Sendable {
     /// Distinguishes the object from a later object at the same address.
-    let object: OwnerReference<AnyObject>
+    private let object: OwnerReference<AnyObject>
     let objectID: ObjectIdentifier
-    let path: KVOPath
     let registration: Registration
     let text: Text
 
     /// The content of descriptions.
     struct Text: Sendable {
+      let path: KVOPath
+      let ownerType: any AnyObject.Type
       let objectType: any Any.Type
       let wishes: ObserverWishes
       let file: StaticString
@@ -23,25 +24,24 @@ struct ObservationTable {
     }
 
     init(
-      object: OwnerReference<AnyObject>, _ objectID: ObjectIdentifier, _ path: KVOPath,
+      _ object: OwnerReference<AnyObject>, _ objectID: ObjectIdentifier,
       _ registration: Registration, _ text: Text
     ) {
       self.object = object
       self.objectID = objectID
-      self.path = path
       self.registration = registration
       self.text = text
     }
 
-    private var living: AnyObject? { object.object }
+    var path: KVOPath { text.path }
 
     /// Whether the observation has not ended.
     ///
     /// Call this outside the lock, since it may release the object.
-    var isLive: Bool { registration.isActive && living != nil }
+    var isLive: Bool { registration.isActive && object.object != nil }
 
-    /// Whether this is a live observation of `object`, and not of an earlier object at its address.
-    func isLive(of object: AnyObject) -> Bool { living === object && registration.isActive }
+    /// Whether this is a live observation of `other`, and not of an earlier object at its address.
+    func isLive(of other: AnyObject) -> Bool { object.object === other && registration.isActive }
 
     var description: String {
       "\(text.objectType) \(path) \(text.wishes) (\(text.file):\(text.line))"
@@ -73,8 +73,6 @@ struct ObservationTable {
 
   /// All entries, oldest first, whether or not they have ended.
   var all: [Entry] { slots.all.sorted { $0.number < $1.number }.map(\.entry) }
-
-  // MARK: Changing
 
   /// Adds an entry.
   ///
@@ -115,11 +113,6 @@ struct ObservationTable {
     noteRemoval()
   }
 
-  /// Keeps the ended entries at most as many as the others.
-  private mutating func noteRemoval() {
-    purgeThreshold = max(32, min(purgeThreshold, count * 2))
-  }
-
   /// Takes out the entries of an object.
   mutating func remove(_ object: ObjectIdentifier) -> [Entry] {
     let found = entries(of: object)
@@ -128,30 +121,23 @@ struct ObservationTable {
   }
 
   mutating func removeAll() -> [Entry] {
-    defer {
-      slots = AddressBuckets()
-      purgeThreshold = 32
-    }
+    let all = all
+    slots = AddressBuckets()
+    noteRemoval()
     return all
   }
 
-  // MARK: Entries that have ended by themselves
+  /// Keeps the ended entries at most as many as the others.
+  private mutating func noteRemoval() {
+    purgeThreshold = max(32, min(purgeThreshold, count * 2))
+  }
 
-  /// Whether all entries have to be checked, because the table has doubled since the last check.
-  var isSuspicious: Bool { count >= purgeThreshold }
-
-  /// All entries, if they have to be checked.
+  /// All entries, if the table has doubled since they were last checked.
   ///
-  /// The caller removes those that have ended.
+  /// The caller removes those that have ended by themselves.
   mutating func suspects() -> [Entry] {
-    if !isSuspicious { return [] }
+    if count < purgeThreshold { return [] }
     purgeThreshold = count * 2
     return all
-  }
-
-  /// Takes out entries that have ended.
-  mutating func forget(_ ended: [Entry]) {
-    remove(ended)
-    purgeThreshold = max(32, count * 2)
   }
 }

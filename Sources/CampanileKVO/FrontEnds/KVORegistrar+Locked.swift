@@ -6,7 +6,8 @@ public import Synchronization
 extension KVORegistrar {
   /// Reads a property whose value is stored in a `Mutex`.
   ///
-  /// Call this in its getter.
+  /// Call this in its getter, which should return what this method returns: observers receive the
+  /// stored values.
   ///
   /// ```swift
   /// final class Counter: SharedObservable {
@@ -19,13 +20,6 @@ extension KVORegistrar {
   ///   }
   /// }
   /// ```
-  ///
-  /// The getter should return what this method returns: observers receive the stored values.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
-  ///   - state: The lock that stores the value.
   public func get<Subject: SharedObservable, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>
   ) -> Value {
@@ -44,12 +38,6 @@ extension KVORegistrar {
   /// One thread at a time calls the observers, also for changes that others make meanwhile. After
   /// each 64 calls, it lets another thread that sets the property go on. Once the property has been
   /// observed, a set copies the old value, so an array that is changed in place is copied.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
-  ///   - state: The lock that stores the value.
-  ///   - newValue: The new value.
   public func set<Subject: SharedObservable, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,
     to newValue: Value
@@ -82,18 +70,11 @@ extension KVORegistrar {
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try update(subject, keyPath, under: { change in state.withLock { change(&$0) } }, body)
+    try change(of: subject, keyPath, under: { change in state.withLock { change(&$0) } }, body)
   }
 
-  /// Reads one of several properties whose values are stored together in a `Mutex`.
-  ///
-  /// Call this in its getter.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
-  ///   - state: The lock that stores the values.
-  ///   - place: The stored value of the property.
+  /// Reads one of several properties whose values are stored together in a `Mutex`, like
+  /// ``get(_:_:in:)``; `place` is its value in the state.
   public func get<Subject: SharedObservable, State, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<State>,
     _ place: any KeyPath<State, Value> & Sendable
@@ -101,22 +82,12 @@ extension KVORegistrar {
     value(of: subject, keyPath) { read in state.withLock { read($0[keyPath: place]) } }
   }
 
-  /// Sets one of several properties whose values are stored together in a `Mutex`.
-  ///
-  /// Call this in its setter.
-  ///
-  /// Order, threads and cost are those of ``set(_:_:in:to:)``.
+  /// Sets one of several properties whose values are stored together in a `Mutex`, like
+  /// ``set(_:_:in:to:)``; `place` is its value in the state.
   ///
   /// ```swift
   /// set { registrar.set(self, \.title, in: state, \.title, to: newValue) }
   /// ```
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
-  ///   - state: The lock that stores the values.
-  ///   - place: The stored value of the property.
-  ///   - newValue: The new value.
   public func set<Subject: SharedObservable, State, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<State>,
     _ place: any WritableKeyPath<State, Value> & Sendable, to newValue: Value
@@ -126,17 +97,8 @@ extension KVORegistrar {
     update(subject, keyPath, in: state, place) { swap(&$0, &replaced) }
   }
 
-  /// Changes, in place, one of several properties whose values are stored together in a `Mutex`.
-  ///
-  /// Order, threads and cost are those of ``set(_:_:in:to:)``.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
-  ///   - state: The lock that stores the values.
-  ///   - place: The stored value of the property.
-  ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
-  /// - Returns: What `body` returns.
+  /// Changes, in place, one of several properties whose values are stored together in a `Mutex`, like
+  /// ``update(_:_:in:_:)``; `place` is its value in the state.
   @discardableResult
   public func update<
     Subject: SharedObservable, State, Value: Sendable, Result, Failure: Error
@@ -145,30 +107,14 @@ extension KVORegistrar {
     _ place: any WritableKeyPath<State, Value> & Sendable,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try update(
-      subject, keyPath, under: { change in state.withLock { change(&$0[keyPath: place]) } }, body)
-  }
-
-  private func update<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
-    _ subject: Subject, _ keyPath: KeyPath<Subject, Value>,
-    under lock: (_ change: (inout Value) -> Void) -> Void,
-    _ body: (inout Value) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    var result: Swift.Result<Result, Failure>?
-    change(of: subject, keyPath, under: lock) { value in
-      do throws(Failure) {
-        result = .success(try body(&value))
-      } catch {
-        result = .failure(error)
-      }
-    }
-    // `change` runs its closure.
-    return try result!.get()
+    try change(
+      of: subject, keyPath, under: { change in state.withLock { change(&$0[keyPath: place]) } },
+      body)
   }
 
   /// Reads a value under a lock, with the number of the change that stored it.
   ///
-  /// - Parameter lock: Takes the lock, and calls its argument once with the value.
+  /// - Parameter lock: Takes the lock, and calls its argument once.
   package func value<Subject: SharedObservable, Value: Sendable>(
     of subject: Subject, _ keyPath: KeyPath<Subject, Value>,
     under lock: (_ read: (Value) -> Void) -> Void
@@ -193,44 +139,51 @@ extension KVORegistrar {
   /// Makes a change under a lock, and reports it with the values that were found there.
   ///
   /// - Parameters:
-  ///   - lock: Takes the lock, and calls its argument once with the value.
+  ///   - lock: Takes the lock, and calls its argument once.
   ///   - body: Changes the value.
-  package func change<Subject: SharedObservable, Value: Sendable>(
+  package func change<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
     of subject: Subject, _ keyPath: KeyPath<Subject, Value>,
-    under lock: (_ change: (inout Value) -> Void) -> Void, _ body: (inout Value) -> Void
-  ) {
+    under lock: (_ change: (inout Value) -> Void) -> Void,
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
-    // The compiler does not allow passing one closure parameter to another.
-    withoutActuallyEscaping(body) { body in
-      while !tryChange(keyPath, under: lock, body) {}
+    var result: Swift.Result<Result, Failure>?
+    while result == nil {
+      tryChange(keyPath, under: lock) { value in
+        do throws(Failure) {
+          result = .success(try body(&value))
+        } catch {
+          result = .failure(error)
+        }
+      }
     }
     noteEndOfTracked(keyPath)
+    return try result!.get()
   }
 
-  /// - Returns: Whether the change was made. It isn't made if a property was first observed between
-  ///   the look-up and the lock.
+  /// Makes a change, unless a property is first observed between the look-up and the lock.
   private func tryChange<Subject, Value: Sendable>(
     _ keyPath: KeyPath<Subject, Value>, under lock: (_ change: (inout Value) -> Void) -> Void,
-    _ body: @escaping (inout Value) -> Void
-  ) -> Bool {
-    let count = additionCount
+    _ body: (inout Value) -> Void
+  ) {
+    let count = changeCount
     let property = uses.isNone ? nil : property(keyPath)
     let edit = Scope.current?.edit
     // Released outside the lock.
     var old: Value?
-    var isMade = false
-    lock { value in
-      // An observer creates the property before it reads the value under this lock. If the property
-      // does not exist yet, the observer will read the new value.
-      if property == nil && additionCount != count { return }
-      isMade = true
-      guard let property else { return body(&value) }
-      old = value
-      body(&value)
-      if let old { property.store(old, value, edit) }
+    // The compiler does not allow passing one closure parameter to another.
+    withoutActuallyEscaping(body) { body in
+      lock { value in
+        // An observer creates the property before it reads the value under this lock. If the property
+        // does not exist yet, the observer will read the new value.
+        if property == nil && changeCount != count { return }
+        guard let property else { return body(&value) }
+        old = value
+        body(&value)
+        if let old { property.store(old, value, edit) }
+      }
     }
-    if isMade { property?.reportShared(isStored: true) }
+    property?.reportShared(isStored: true)
     withExtendedLifetime(old) {}
-    return isMade
   }
 }

@@ -1,20 +1,15 @@
 internal import Observation
-public import Synchronization
 
 /// Reports of a class whose objects any thread may change.
 extension KVORegistrar {
   /// Reports that a property of a `SharedObservable` is read.
   ///
   /// Call this in its getter, before the value is returned.
-  ///
-  /// - Parameters:
-  ///   - subject: The object.
-  ///   - keyPath: The property.
   @inlinable
   public func access<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if OpenScopes.count.load(ordering: .relaxed) != 0, collect(subject, keyPath) { return }
+    if Scope.isAnyOpen, collect(subject, keyPath) { return }
     track(keyPath)
   }
 
@@ -27,15 +22,14 @@ extension KVORegistrar {
   ///
   /// Call this in its setter, if the value is not stored in a `Mutex`. If it is, use
   /// ``set(_:_:in:to:)`` or ``update(_:_:in:_:)``: their observers receive the values of each
-  /// change. Here an observer receives the value at the time of its call. If `mutation` throws, the
-  /// change is reported too.
-  ///
-  /// Other threads may make changes between the beginning and the end of this one.
+  /// change. Here an observer receives the value at the time of its call. Other threads may make
+  /// changes between the beginning and the end of this one.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
-  ///   - mutation: Changes the value, under the lock of the class.
+  ///   - mutation: Changes the value, under the lock of the class. If it throws, the change is
+  ///     reported too.
   /// - Returns: What `mutation` returns.
   @inlinable
   public func withMutation<Subject: SharedObservable, Member, Result>(
@@ -67,18 +61,16 @@ extension KVORegistrar {
     standard.didSet(shared: keyPath)
   }
 
-  /// Announces that a property of a `SharedObservable` is about to change.
-  ///
-  /// It is for code outside the property's accessors. `didChange(_:keyPath:)` must follow.
+  /// Announces, outside the accessors, that a property of a `SharedObservable` is about to change;
+  /// `didChange(_:keyPath:)` must follow.
   public func willChange<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
   }
 
-  /// Announces that a property of a `SharedObservable` has changed.
-  ///
-  /// Observers receive the value at the time of the call.
+  /// Announces that a property of a `SharedObservable` has changed; observers receive the value at
+  /// the time of the call.
   public func didChange<Subject: SharedObservable, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

@@ -1,6 +1,5 @@
 internal import Campanile
 public import Observation
-public import Synchronization
 
 /// Makes the properties of a class observable by key path.
 ///
@@ -15,15 +14,13 @@ public import Synchronization
 /// ```
 ///
 /// In a class hierarchy, every class with the macro declares its own registrar.
-///
 /// `withObservationTracking` and `Observations` work as before. The setters of the macro do not
 /// report a set to an equal value, if the values can be compared.
 ///
 /// Other properties report their reads and changes:
 ///
 /// - A property that is stored in a `Mutex`, in a ``SharedObservable`` class, uses `get`, `set` and
-///   `update`. They take the lock: see ``get(_:_:in:)``. Observers receive the values of each
-///   change.
+///   `update`, which take the lock: see ``get(_:_:in:)``.
 /// - A property that is stored elsewhere, for instance behind another lock, calls
 ///   `access(_:keyPath:)` in its getter, and `withMutation(of:keyPath:_:)` in its setter.
 /// - An accessor that changes the property in place, such as `_modify`, calls
@@ -33,17 +30,15 @@ public import Synchronization
 ///   `willChange(_:keyPath:)` before the change, and `didChange(_:keyPath:)` after it.
 ///
 /// Safe to use from any thread. The registrar allocates its tables when the first observation
-/// begins. A change of an object that nobody observes costs two loads. Once the object has been
-/// tracked, by `withObservationTracking` or by `Observations`, a change also costs what the
-/// standard registrar costs. The observations of the object end in its deinit.
+/// begins, and ends the observations in the deinit of its object. A change of an object that nobody
+/// observes costs two loads. Once `withObservationTracking` or `Observations` has tracked the object,
+/// a change also costs what the standard registrar costs.
 public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline let uses = PropertyUses()
   let standard = ObservationRegistrar()
   private let table = LazyReference<PropertyTable>()
 
-  /// Creates a registrar for one object.
-  ///
-  /// Store it in a `let` of the object.
+  /// Creates a registrar for one object, to be stored in a `let` of it.
   public init() {}
 
   deinit { table.load()?.end() }
@@ -52,16 +47,14 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Reports that a property of an `Observable` is read.
   ///
-  /// Call this in its getter, before the value is returned.
-  ///
-  /// This is for properties whose value is stored, in the object or elsewhere. A property that is
-  /// computed from observed properties reports nothing: the observed properties do. A getter that
-  /// reports itself should read no observed properties.
+  /// Call this in its getter, before the value is returned, if the value is stored, in the object or
+  /// elsewhere. A property that is computed from observed properties reports nothing: they do. A
+  /// getter that reports itself should read no observed properties.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if OpenScopes.count.load(ordering: .relaxed) != 0, collect(subject, keyPath) { return }
+    if Scope.isAnyOpen, collect(subject, keyPath) { return }
     track(subject, keyPath)
   }
 
@@ -82,13 +75,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// The property, which is created if it is new.
   func property(_ keyPath: AnyKeyPath, of subject: AnyObject) -> ObservedProperty {
-    properties(of: subject).property(keyPath)
-  }
-
-  private func properties(of subject: AnyObject) -> PropertyTable {
     let table = table.load() ?? table.storeIfNil(PropertyTable(of: subject))
     uses.note(PropertyUses.observed)
-    return table
+    return table.property(keyPath)
   }
 
   // MARK: Changing
@@ -97,13 +86,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///
   /// Call this in its setter. For a change that is not made in a closure, use
   /// ``willSet(_:keyPath:)`` and ``didSet(_:keyPath:)``. Outside a transaction, the observers are
-  /// called before this returns, on the calling thread. If `mutation` throws, the change is
-  /// reported too.
+  /// called before this returns, on the calling thread.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
-  ///   - mutation: Changes the value.
+  ///   - mutation: Changes the value. If it throws, the change is reported too.
   /// - Returns: What `mutation` returns.
   @inlinable
   public func withMutation<Subject: Observable & AnyObject, Member, Result>(
@@ -128,9 +116,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// Reports that this thread is about to change a property of an `Observable`.
   ///
   /// Call this in an accessor that changes the property in place, such as `_modify`. A call to
-  /// ``didSet(_:keyPath:)`` on the same thread must follow. In a setter, use
-  /// `withMutation(of:keyPath:_:)`, which makes both reports. For a change outside the accessors of
-  /// the property, use `willChange(_:keyPath:)`.
+  /// ``didSet(_:keyPath:)`` on the same thread must follow. A setter uses
+  /// `withMutation(of:keyPath:_:)`, code outside the accessors `willChange(_:keyPath:)`.
   @inlinable
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -140,8 +127,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Reports that this thread has changed a property of an `Observable`.
   ///
-  /// Call this after ``willSet(_:keyPath:)``. Outside a transaction, the observers are called
-  /// before it returns, on the calling thread.
+  /// Call this after ``willSet(_:keyPath:)``. Outside a transaction, the observers are called before
+  /// this returns, on the calling thread.
   @inlinable
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -161,8 +148,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
     return OpenChange(property, property.willChange(isSet: isSet))
   }
 
-  /// How often a property has been added to the table.
-  var additionCount: Int { table.load()?.additionCount ?? 0 }
+  /// How often the table of properties has changed.
+  var changeCount: Int { table.load()?.changeCount ?? 0 }
 
   /// The property, if it has been observed.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }
@@ -181,9 +168,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Announces that a property of an `Observable` is about to change.
   ///
-  /// It is for a property that does not report its changes itself, and for code outside the
-  /// property's accessors. A call to `didChange(_:keyPath:)` in the same isolation must follow. Changes
-  /// of the property in between are part of the announced one.
+  /// It is for a property that does not report its changes, and for code outside its accessors. A
+  /// call to `didChange(_:keyPath:)` in the same isolation must follow. Changes of the property in
+  /// between are part of the announced one.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
@@ -191,9 +178,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
     willSet(subject, keyPath: keyPath)
   }
 
-  /// Announces that a property of an `Observable` has changed.
-  ///
-  /// Without `willChange(_:keyPath:)` before it, it does nothing.
+  /// Announces that a property of an `Observable` has changed, after `willChange(_:keyPath:)`;
+  /// otherwise does nothing.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

@@ -24,10 +24,8 @@ public import Observation
 /// the body would begin an observation.
 ///
 /// It follows the state on the main actor, from its creation until its release, and keeps the state
-/// alive.
-///
-/// A change arrives as soon as the main actor is free. If the change is made on the main actor and
-/// no other delivery waits there, it arrives before the setter returns.
+/// alive. A change arrives as soon as the main actor is free: before the setter returns, if the
+/// change is made on the main actor and no other delivery waits there.
 @MainActor
 public final class ObservableState<Value: Sendable>: Observable {
   private let registrar = ObservationRegistrar()

@@ -13,9 +13,7 @@ extension Observed: Decodable where Value: Decodable {
 }
 
 extension KeyedEncodingContainer {
-  /// Encodes an optional property, unless it is `nil`.
-  ///
-  /// A class with ``Observed`` properties calls it.
+  /// Encodes an optional ``Observed`` property, unless it is `nil`.
   public mutating func encode<Wrapped: Encodable>(
     _ property: Observed<Wrapped?>, forKey key: Key
   ) throws {
@@ -24,9 +22,7 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-  /// Decodes an optional property, which is `nil` if there is no value.
-  ///
-  /// A class with ``Observed`` properties calls it.
+  /// Decodes an optional ``Observed`` property, which is `nil` if there is no value.
   public func decode<Wrapped: Decodable>(
     _ type: Observed<Wrapped?>.Type, forKey key: Key
   ) throws -> Observed<Wrapped?> {

@@ -13,26 +13,22 @@ public import Observation
 /// ```
 ///
 /// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking`
-/// and `Observations` work with it.
-///
-/// Setting an equal value is reported like any other change.
+/// and `Observations` work with it. Setting an equal value is reported like any other change. The
+/// observations end with the object.
 ///
 /// Read and change the property in the isolation of the object. The first read of a property writes
 /// to the object, so several threads must not read at once. For an object behind a lock that admits
 /// several readers, use a ``KVORegistrar``.
 ///
 /// A property allocates when it is first read, and more when it is first observed. A set that
-/// nobody observes costs three loads. Once the property has been tracked, by
-/// `withObservationTracking` or by `Observations`, a set also costs what the standard registrar
-/// costs.
+/// nobody observes costs three loads. Once `withObservationTracking` or `Observations` has tracked
+/// the property, a set also costs what the standard registrar costs.
 ///
-/// While a property is changed in place, as by a mutating method, it can be neither read nor set.
-/// As with other properties, that is a precondition failure, in release builds too. The
-/// observations end with the object.
-///
-/// Assign the property, never its storage: an assignment to `_title` ends the observations, or
-/// mixes those of two properties. Do not pass the property `inout` to an asynchronous function. The
-/// change may then end on another thread than it began on, and later changes are not reported.
+/// While a property is changed in place, as by a mutating method, to read or set it is a
+/// precondition failure, in release builds too. Do not pass it `inout` to an asynchronous function:
+/// a change that ends on another thread than it began on ends the reports of later ones. Assign the
+/// property, never its storage: an assignment to `_title` ends the observations, or mixes those of
+/// two properties.
 @propertyWrapper
 public struct Observed<Value> {
   /// `nil` while the value is changed in place.
@@ -50,9 +46,7 @@ public struct Observed<Value> {
     set { fatalError("Only properties of classes can be observed") }
   }
 
-  /// Reads and changes the property of an object.
-  ///
-  /// The compiler calls it.
+  /// Reads and changes the property of an object; the compiler calls it.
   @inlinable
   public static subscript<Object: Observable & AnyObject>(
     _enclosingInstance object: Object, wrapped keyPath: ReferenceWritableKeyPath<Object, Value>,
@@ -65,28 +59,30 @@ public struct Observed<Value> {
       return object[keyPath: storage].current
     }
     @inline(__always) set {
-      if ObservedCell.isQuiet(object[keyPath: storage].cell) {
+      if object[keyPath: storage].isQuiet {
         object[keyPath: storage].replace(by: newValue)
-      } else {
-        let cell = object[keyPath: storage].cell
-        let change = ObservedCell.willSet(cell, object, keyPath)
+      } else if let cell = object[keyPath: storage].cell {
+        let change = cell.willSet(object, keyPath, isWhole: true)
         let old = object[keyPath: storage].replace(by: newValue, keeping: change.needsOld)
-        if ObservedCell.didSet(cell, object, keyPath, change) { change.report(old, newValue) }
+        if cell.didSet(object, keyPath, change) { change.report(old, newValue) }
       }
     }
     @inline(__always) _modify {
-      let cell = object[keyPath: storage].cell
-      let isQuiet = ObservedCell.isQuiet(cell)
-      if !isQuiet { cell?.willModify(object, keyPath) }
+      let cell = object[keyPath: storage].isQuiet ? nil : object[keyPath: storage].cell
+      _ = cell?.willSet(object, keyPath, isWhole: false)
       // Not yielded in place: the compiler optimizes a key path only where it is read or set.
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value
-        if !isQuiet { _ = ObservedCell.didSet(cell, object, keyPath, OpenChange()) }
+        _ = cell?.didSet(object, keyPath, OpenChange())
       }
       yield &value
     }
   }
+
+  /// Whether nobody has ever tracked or observed the property.
+  @inlinable
+  var isQuiet: Bool { cell?.uses.isNone ?? true }
 
   @inlinable
   var current: Value {
@@ -101,21 +97,14 @@ public struct Observed<Value> {
     return taken
   }
 
-  /// Sets the value.
+  /// Sets the value, and returns the previous one if it is to be kept.
   @inlinable
-  mutating func replace(by newValue: Value) {
+  @discardableResult
+  mutating func replace(by newValue: Value, keeping isKept: Bool = false) -> Value? {
     // A value that is set now would be overwritten when the change in place ends.
     if value == nil { endWhileChanging("set") }
-    value = newValue
-  }
-
-  /// Sets the value.
-  ///
-  /// - Returns: The previous value, if it is to be kept. Otherwise it has been released.
-  @inlinable
-  mutating func replace(by newValue: Value, keeping isKept: Bool) -> Value? {
     let old = isKept ? value : nil
-    replace(by: newValue)
+    value = newValue
     return old
   }
 
@@ -140,12 +129,6 @@ final class ObservedCell: Sendable {
   @usableFromInline let uses = PropertyUses()
   private let standard = ObservationRegistrar()
   private let property = LazyReference<ObservedProperty>()
-
-  /// Whether nobody has ever tracked or observed the property.
-  @inlinable
-  static func isQuiet(_ cell: ObservedCell?) -> Bool {
-    cell?.uses.isNone ?? true
-  }
 
   deinit {
     guard let property = property.load() else { return }
@@ -172,36 +155,27 @@ final class ObservedCell: Sendable {
     return property.storeIfNil(ObservedProperty(keyPath, of: subject))
   }
 
-  /// Begins a change by a setter that knows the values before and after.
+  /// Begins a change.
+  ///
+  /// - Parameter isWhole: Whether the caller knows the values before and after.
   @usableFromInline
-  static func willSet<Object: Observable & AnyObject, Value>(
-    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
+  func willSet<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, isWhole: Bool
   ) -> OpenChange {
-    guard let cell else { return OpenChange() }
-    let isTracked = cell.uses.include(PropertyUses.tracked)
-    if isTracked { cell.standard.willSet(object, keyPath: keyPath) }
-    guard let property = cell.property.load() else { return OpenChange() }
-    return OpenChange(property, property.willChange(isSet: !isTracked))
-  }
-
-  @usableFromInline
-  func willModify<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>
-  ) {
-    if uses.include(PropertyUses.tracked) { standard.willSet(object, keyPath: keyPath) }
-    _ = property.load()?.willChange()
+    let isTracked = uses.include(PropertyUses.tracked)
+    if isTracked { standard.willSet(object, keyPath: keyPath) }
+    guard let property = property.load() else { return OpenChange() }
+    return OpenChange(property, property.willChange(isSet: isWhole && !isTracked))
   }
 
   /// Ends a change.
   ///
   /// - Returns: Whether the caller hands over the values.
   @usableFromInline
-  static func didSet<Object: Observable & AnyObject, Value>(
-    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ change: OpenChange
+  func didSet<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ change: OpenChange
   ) -> Bool {
-    guard let cell else { return false }
-    if cell.uses.include(PropertyUses.tracked) { cell.standard.didSet(object, keyPath: keyPath) }
-    return cell.property.load()?.didChange(change.receiver) ?? false
+    if uses.include(PropertyUses.tracked) { standard.didSet(object, keyPath: keyPath) }
+    return property.load()?.didChange(change.receiver) ?? false
   }
 }

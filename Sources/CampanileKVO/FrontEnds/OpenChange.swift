@@ -7,17 +7,11 @@ struct OpenChange {
   /// Whether it is handed the old value too.
   @usableFromInline let needsOld: Bool
 
-  init(_ property: ObservedProperty, _ receiver: Evaluation?) {
+  @usableFromInline
+  init(_ property: ObservedProperty? = nil, _ receiver: Evaluation? = nil) {
     self.property = property
     self.receiver = receiver
     needsOld = receiver?.needsOld ?? false
-  }
-
-  @usableFromInline
-  init() {
-    property = nil
-    receiver = nil
-    needsOld = false
   }
 
   /// Reports the values before and after a change of the property.

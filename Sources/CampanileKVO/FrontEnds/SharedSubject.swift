@@ -4,9 +4,8 @@ internal import Observation
 /// Represents an object of a ``SharedObservable`` class for the standard registrar, which requires
 /// an `Observable` object.
 ///
-/// The registrar uses nothing of the object but its type. It identifies properties by their key
-/// paths. So every property is represented by a key path of this type, with the object's key path
-/// as its argument.
+/// The registrar uses nothing of the object but its type, and identifies properties by their key
+/// paths. So a key path of this type, with the object's key path as its argument, stands for each.
 struct SharedSubject: Observable {
   private subscript(path: KeyPathIdentity) -> Int { 0 }
 

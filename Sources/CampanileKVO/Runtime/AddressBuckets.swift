@@ -3,11 +3,9 @@ protocol HasAddressKey {
   var addressKey: UInt { get }
 }
 
-/// A hash table of elements whose keys are addresses.
+/// A hash table of elements whose keys are addresses, which need less hashing than in a dictionary.
 ///
 /// Elements with the same key keep the order in which they were added.
-///
-/// Addresses need less hashing than a dictionary does.
 struct AddressBuckets<Element: HasAddressKey> {
   private var buckets: [[Element]] = []
   private(set) var count = 0
@@ -29,17 +27,13 @@ struct AddressBuckets<Element: HasAddressKey> {
     buckets.isEmpty ? nil : buckets[index(key)].last(where: isMeant)
   }
 
-  /// Calls `body` with the elements of the bucket of `key`.
-  ///
-  /// The bucket may also hold elements with other keys.
+  /// Calls `body` with the elements of a key, and with others in its bucket.
   func forEach(_ key: UInt, _ body: (Element) -> Void) {
     if buckets.isEmpty { return }
     for element in buckets[index(key)] { body(element) }
   }
 
-  /// Removes the newest element of a key for which `isMeant` returns `true`.
-  ///
-  /// - Returns: The element. The caller releases it.
+  /// Removes the newest element of a key for which `isMeant` returns `true`, and returns it.
   mutating func remove(_ key: UInt, where isMeant: (Element) -> Bool) -> Element? {
     if buckets.isEmpty { return nil }
     let index = index(key)

@@ -1,9 +1,7 @@
 /// The properties that changed, in the order of their first change.
 ///
-/// Key paths may have arguments, whose `==` is foreign code.
-///
-/// Paths are added under locks, so `add` compares only the key path objects. Equal paths of
-/// different objects are removed in ``all``.
+/// Key paths may have arguments, whose `==` is foreign code. So `add`, which is called under locks,
+/// compares only the key path objects, and ``all`` removes equal ones.
 @usableFromInline
 struct ChangedPaths: Sendable {
   private var first: KVOPath?

@@ -2,8 +2,8 @@ import Campanile
 
 /// The evaluations that properties keep, of all objects, by object and key path.
 ///
-/// Any other evaluation is found at a property that its key path reads, so the path has to be read
-/// first. This one is found without that, which halves the cost of observing a property again.
+/// To find any other evaluation, its key path is read first. These are found without that, which
+/// halves the cost of observing a property again.
 enum DirectEvaluations {
   private struct Slot: HasAddressKey, Sendable {
     // Addresses of what the evaluation keeps: the key path, and the memory of the object.
@@ -49,9 +49,7 @@ enum DirectEvaluations {
   /// Removes an evaluation, in its deinit.
   static func remove(_ id: ObjectIdentifier, of root: ObjectIdentifier) {
     var removed: Slot?
-    stripe(of: root).slots.withLock {
-      removed = $0.remove(UInt(bitPattern: root)) { $0.id == id }
-    }
+    stripe(of: root).slots.withLock { removed = $0.remove(UInt(bitPattern: root)) { $0.id == id } }
     withExtendedLifetime(removed) {}
   }
 }

@@ -1,13 +1,11 @@
 import Campanile
 import Synchronization
 
-/// The state that the observers of one key path of one object share: the part that does not depend on the
-/// types of the object and of the value.
+/// What the observers of one key path of one object share, as far as it does not depend on the types
+/// of the object and of the value.
 ///
 /// An evaluation follows the properties that the getters of the key path read. When one of them has
-/// changed, it reads the value, and calls the observers through its ``Teller``.
-///
-/// ## How changes become calls
+/// changed, it calls the observers through its ``Teller``:
 ///
 /// | a change | the call has |
 /// |---|---|
@@ -15,16 +13,13 @@ import Synchronization
 /// | by a class that sets through its registrar, of the property itself | the values that were found under the lock |
 /// | any other change by any thread | the value that is read when the call is made; changes made before share the call |
 ///
-/// ## Ownership
-///
 /// Observers keep their evaluation, which keeps their list. A property refers to the evaluations
 /// that read it, and keeps only the one of the key path that is the property itself.
-///
-/// ## Isolation
 ///
 /// If any thread may change the object, `links`, `collector` and the stored properties of the
 /// subclass are used by the thread whose turn it is. Otherwise they are used in the isolation of the
 /// object.
+@usableFromInline
 class Evaluation {
   let request: KVORequest
   let rootID: ObjectIdentifier
@@ -39,16 +34,15 @@ class Evaluation {
   private let wishes = Atomic<UInt8>(0)
   /// Whether the beginning of a change has been noted, and its end not yet.
   var hasBegun = false
+  /// The number of rounds of calls.
   // An atomic, like everything that is read at each call: accesses to a variable are checked at run
   // time.
-  /// The number of rounds of calls.
   private let roundCount = Atomic<UInt>(0)
-  /// The number of the change that is being reported, if the class sets through its registrar;
-  /// otherwise 0.
+  /// The number of the change that is being reported, or 0 if the class does not number it.
   var number: UInt = 0
   /// The properties that have changed, if a call with the newest value waits.
   private let changed = Locked<ChangedPaths?>(nil)
-  /// How many observers are being added; -1 once the evaluation is retired.
+  /// How many observers are being added; negative once the evaluation is retired.
   private let pins = Atomic<Int>(1)
 
   init(_ request: KVORequest, root: AnyObject, isDirect: Bool) {
@@ -89,34 +83,23 @@ class Evaluation {
       && request.path == other.path
   }
 
-  func end(_ dead: ObjectIdentifier) { if rootID == dead { finish() } }
-
   // MARK: Retiring
 
-  /// Begins to add an observer, unless the evaluation is retired.
+  /// Begins to add an observer, unless the evaluation is retired; `unpin()` must follow.
   ///
-  /// `unpin()` must follow. A new evaluation is pinned.
-  func pin() -> Bool {
-    var count = pins.load(ordering: .relaxed)
-    while count >= 0 {
-      let (isDone, found) = pins.compareExchange(
-        expected: count, desired: count + 1, ordering: .sequentiallyConsistent)
-      if isDone { return true }
-      count = found
-    }
-    return false
-  }
-
-  var isRetired: Bool { pins.load(ordering: .sequentiallyConsistent) < 0 }
+  /// A new evaluation is pinned.
+  func pin() -> Bool { pins.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue > 0 }
 
   func unpin() { pins.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
 
-  /// Refuses further observers, unless there is an observer or one is being added.
-  ///
-  /// - Returns: Whether the evaluation is retired.
+  var isRetired: Bool { pins.load(ordering: .sequentiallyConsistent) < 0 }
+
+  /// Refuses further observers, unless there is one or one is being added, and returns whether it
+  /// does.
   func retire() -> Bool {
+    // So far below zero that no number of refused observers makes it positive.
     let isFree = pins.compareExchange(
-      expected: 0, desired: -1, ordering: .sequentiallyConsistent
+      expected: 0, desired: .min / 2, ordering: .sequentiallyConsistent
     ).exchanged
     if !isFree { return false }
     if isUnheard { return true }
@@ -145,22 +128,21 @@ class Evaluation {
 
   /// Runs getters, and follows the properties that they read.
   ///
-  /// Changes that the getters make are not reported to the observers of this path. Otherwise a
-  /// getter that counts its reads would run for ever.
+  /// What the getters change is not reported to the observers of this path: a getter that counts its
+  /// reads would run for ever.
   func follow<Value>(_ read: () -> Value) -> Value {
     let outer = reader.exchange(SourceRegistry.currentThread, ordering: .relaxed)
     let value = collector.collect(read)
     reader.store(outer, ordering: .relaxed)
-    if let reads = collector.takeNew() { follow(reads) }
+    if let reads = collector.newReads { follow(reads) }
     return value
   }
 
   /// Whether the properties that the path reads have been followed since the evaluation was made.
   var isFollowing: Bool { !links.isEmpty }
 
-  /// Runs getters, and follows nothing.
-  ///
-  /// For a value before a change: a property that is changing stays followed until the change ends.
+  /// Runs getters before a change, and follows nothing, because the property that changes stays
+  /// followed until the change ends.
   func peek<Value>(_ read: () -> Value) -> Value {
     let outer = reader.exchange(SourceRegistry.currentThread, ordering: .relaxed)
     defer { reader.store(outer, ordering: .relaxed) }
@@ -191,8 +173,8 @@ class Evaluation {
     addNewest(read.property.path)
   }
 
-  /// The number of the change that stored the value which was read last, if the class has read both
-  /// under its lock.
+  /// The number of the change that stored the value read last, if the class has read both under its
+  /// lock.
   var exactNumber: UInt? { collector.exactRevision }
 
   // MARK: Changes of objects that stay in one isolation
@@ -218,8 +200,8 @@ class Evaluation {
 
   /// Whether a change that has ended is to be reported here and now.
   ///
-  /// Otherwise it is part of a change that is still open, or the getters of the path have made it, or
-  /// it is reported on the main actor.
+  /// Otherwise it is part of an open change, or was made by the getters of the path, or is reported
+  /// on the main actor.
   var isReady: Bool {
     if isReading { return false }
     if !isAtHome {
@@ -228,16 +210,6 @@ class Evaluation {
     }
     for property in links where property.isOpen { return false }
     return true
-  }
-
-  /// Reports a change to the observers of several key paths.
-  ///
-  /// All values are read before the first observer is called.
-  static func report(
-    _ evaluations: [Evaluation], _ changed: ChangedPaths, _ edit: CollectionEdit?
-  ) {
-    for evaluation in evaluations { evaluation.add(changed, edit) }
-    for evaluation in evaluations { evaluation.teller.makeCalls() }
   }
 
   // MARK: Changes by any thread
@@ -261,9 +233,7 @@ class Evaluation {
     }
   }
 
-  /// Makes the call with the newest value, if one waits.
-  ///
-  /// Its call in the teller then does nothing.
+  /// Makes the call with the newest value, if one waits; the teller's own call then does nothing.
   func makeNewestCall() {
     var taken: ChangedPaths?
     changed.withLock { swap(&$0, &taken) }

@@ -15,12 +15,11 @@ extension KVORequest {
   ///   - makeRead: Makes the closure that reads the value, if the key path has no evaluation yet.
   ///   - owner: The owner, whose end ends the registration.
   ///   - lifetime: The lifetime of the owner, if it has one.
-  ///   - enter: Receives the registration before the observer can be called. Returns whether to
-  ///     continue.
+  ///   - enter: Receives the registration before the initial call. Returns whether to continue.
   ///   - onEnd: Called once the registration has ended.
   ///   - make: Makes the observer, given its gate and the object.
   /// - Returns: The registration, and whether there is something to observe. If there is nothing,
-  ///   the registration has ended.
+  ///   a warning has been written, and the registration has ended.
   func observe<Object: AnyObject, Value>(
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     owner: OwnerReference<AnyObject>? = nil,
@@ -29,28 +28,20 @@ extension KVORequest {
     onEnd: (@Sendable () -> Void)? = nil,
     _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
+    let evaluation: Shared<Object, Value>
+    // What was read, unless the evaluation is direct and exists already.
+    var first: First<Value>?
     if isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self),
       let known: Shared<Object, Value> = pin(found, of: object)
     {
-      return observe(object, at: known, nil, owner, lifetime, enter, onEnd, make)
+      evaluation = known
+    } else {
+      let read = makeRead()
+      let collector = ReadCollector()
+      let value = collector.collect { read(object) }
+      evaluation = self.evaluation(of: object, collector.reads, read)
+      first = First(value, collector.reads)
     }
-    let read = makeRead()
-    let collector = ReadCollector()
-    let value = collector.collect { read(object) }
-    let first = First(value, collector.take())
-    let evaluation = evaluation(of: object, first.reads, read)
-    return observe(object, at: evaluation, first, owner, lifetime, enter, onEnd, make)
-  }
-
-  /// Registers an observer at an evaluation that has been pinned for it.
-  ///
-  /// - Parameter first: What was read, unless the evaluation is direct and existed already.
-  private func observe<Object: AnyObject, Value>(
-    _ object: Object, at evaluation: Shared<Object, Value>, _ first: First<Value>?,
-    _ owner: OwnerReference<AnyObject>?, _ lifetime: OwnerLifetime,
-    _ enter: (Registration, OwnerReference<Object>) -> Bool, _ onEnd: (@Sendable () -> Void)?,
-    _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
-  ) -> (registration: Registration, isObserved: Bool) {
     let gate = ObserverGate(evaluation, self)
     evaluation.add(wishes)
     let registration = evaluation.changes.addConfined(
@@ -68,7 +59,12 @@ extension KVORequest {
       evaluation.begin(gate, registration, object, first, isInitial: isInitial)
     }
     let isObserved = first?.reads.isEmpty != true
-    if !isObserved { registration.cancel() }
+    if !isObserved {
+      registration.cancel()
+      SourceRegistry.warn(
+        "\(file):\(line): \(path) of \(type(of: object)) reads no property that can be observed, "
+          + "so its observer is never called")
+    }
     return (registration, isObserved)
   }
 
@@ -114,8 +110,6 @@ extension KVORequest {
 extension KeyPathEvaluation where Change == KVOChange<Value> {
   /// Follows what was read, reads the value that observers of old values know, and makes the initial
   /// call.
-  ///
-  /// - Parameter first: What was read, if anything.
   fileprivate func begin(
     _ gate: ObserverGate, _ registration: Registration, _ object: Root, _ first: First<Value>?,
     isInitial: Bool

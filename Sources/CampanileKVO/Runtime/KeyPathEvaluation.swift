@@ -14,7 +14,7 @@ protocol ChangeOfValue<Value> {
 
 extension KVOChange: ChangeOfValue {}
 
-/// The state that the observers of one key path of one object share: the values, and the list of observers.
+/// What the observers of one key path of one object share: the values, and the list of observers.
 final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Value>>: Evaluation {
   let changes: SourceList<Change>
   private let untyped: UntypedSourceList
@@ -26,9 +26,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
   private var known: OldValue<Value>?
   /// The edit in progress, if the value was the collection before the edit.
   private var edit: CollectionEdit?
-  /// Whether changes may have been missed, because there was no observer.
-  ///
-  /// An observer that is added then follows what it has read.
+  /// Whether changes may have been missed, because there was no observer; the next observer then
+  /// follows what it has read.
   private let stale = Atomic<Bool>(true)
 
   init(_ request: KVORequest, _ root: Root, isDirect: Bool, _ read: @escaping (Root) -> Value) {
@@ -43,9 +42,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   override func finish() { changes.finish() }
 
-  /// The object, unless it has died.
-  ///
-  /// If no property of the object is on the key path, its death is noticed only here.
+  /// The object, unless it has died, which is noticed only here if none of its properties is on the
+  /// key path.
   private var living: Root? {
     let root = root.object
     if root == nil { finish() }
@@ -72,9 +70,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
   }
 
   /// The value that an observer of a shared object begins with, and the number of the change that
-  /// has stored it.
-  ///
-  /// Called in the turn of the calling thread.
+  /// has stored it, read in the turn of the calling thread.
   func firstValue(of root: Root) -> (Value, UInt) {
     // The waiting call would report what is read now.
     makeNewestCall()
@@ -135,11 +131,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
       return teller.makeCalls()
     }
     noteRound()
-    if Scope.isAnyOpen {
-      Scope.withObservers { changes.post(change) }
-    } else {
-      changes.post(change)
-    }
+    Scope.withObservers { changes.post(change) }
     teller.end()
   }
 

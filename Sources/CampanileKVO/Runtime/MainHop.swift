@@ -4,8 +4,8 @@ import Campanile
 enum MainHop {
   private static let posts: SourceList<OwnerReference<Evaluation>> = {
     let posts = SourceRegistry().makeList(of: OwnerReference<Evaluation>.self)
-    _ = posts.addConfined(on: .mainQueue.ordered, file: #fileID, line: #line) { reference in
-      reference.object?.makeNewestCall()
+    _ = posts.addConfined(on: .mainQueue.ordered, file: #fileID, line: #line) {
+      $0.object?.makeNewestCall()
     }
     return posts
   }()

@@ -1,8 +1,7 @@
 import Campanile
 import Synchronization
 
-/// One property of one object that has been read by an observation, and the evaluations whose key
-/// paths read it.
+/// One property of one object, and the evaluations whose key paths read it.
 @usableFromInline
 final class ObservedProperty: Sendable {
   /// The object that the property belongs to: its identity, and whether it has died.
@@ -26,9 +25,8 @@ final class ObservedProperty: Sendable {
   private struct State {
     /// The evaluations that read the property, in the order in which they began to.
     var followers: [(id: ObjectIdentifier, evaluation: OwnerReference<Evaluation>)] = []
-    /// The evaluation of the key path that is this property.
-    ///
-    /// Kept even without observers, so that observing the property again is cheap.
+    /// The evaluation of the key path that is this property, kept even without observers, so that
+    /// observing the property again is cheap.
     var own: Evaluation?
   }
 
@@ -52,9 +50,7 @@ final class ObservedProperty: Sendable {
 
   /// The evaluations that read the property, in the order in which they began to.
   var followers: [Evaluation] {
-    var found: [Evaluation] = []
-    state.withLock { found = $0.followers.compactMap(\.evaluation.object) }
-    return found
+    state.withLock { $0.followers.compactMap(\.evaluation.object) }
   }
 
   /// The only evaluation that reads the property, if there is only one.
@@ -71,9 +67,8 @@ final class ObservedProperty: Sendable {
     return own
   }
 
-  /// Keeps the evaluation of the key path that is this property, unless it keeps one already.
-  ///
-  /// - Returns: The evaluation that is kept, or `evaluation` if the object's deinit has begun.
+  /// Keeps the evaluation of the key path that is this property, and returns the one that is kept, or
+  /// `evaluation` if the object's deinit has begun.
   func keep(_ evaluation: Evaluation) -> Evaluation {
     var kept = evaluation
     // Released outside the lock.
@@ -90,10 +85,10 @@ final class ObservedProperty: Sendable {
 
   /// Releases the evaluation of the key path that is this property, unless it is in use.
   func releaseOwn() {
-    guard let own, own.retire() else { return }
     // Released outside the lock.
     var retired: Evaluation?
-    state.withLock { if $0.own === own { swap(&$0.own, &retired) } }
+    // Retired inside it, so that `keep` finds no evaluation whose retirement fails after all.
+    state.withLock { if $0.own?.retire() == true { swap(&$0.own, &retired) } }
     withExtendedLifetime(retired) {}
   }
 
@@ -114,7 +109,7 @@ final class ObservedProperty: Sendable {
 
   /// Ends the observations of an object that dies.
   func end() {
-    for evaluation in followers { evaluation.end(subject.id) }
+    for evaluation in followers where evaluation.rootID == subject.id { evaluation.finish() }
     var own: Evaluation?
     state.withLock { swap(&$0.own, &own) }
   }
@@ -149,9 +144,7 @@ final class ObservedProperty: Sendable {
     return nil
   }
 
-  /// Ends a change.
-  ///
-  /// A change inside another one of the same property is a part of that one.
+  /// Ends a change, which may be part of another one of the same property.
   ///
   /// - Parameter receiver: The evaluation that `willChange` returned.
   /// - Returns: Whether the caller hands the values to that evaluation. If not, the change has been
@@ -171,7 +164,9 @@ final class ObservedProperty: Sendable {
     } else {
       // The observation of another path may have begun inside a set whose values are handed over.
       let evaluations = followers.filter { $0 !== receiver }
-      Evaluation.report(evaluations, ChangedPaths(path), scope?.edit)
+      // All key paths read their values before the first observer is called.
+      for evaluation in evaluations { evaluation.add(ChangedPaths(path), scope?.edit) }
+      for evaluation in evaluations { evaluation.teller.makeCalls() }
     }
     return receiver != nil
   }
@@ -181,9 +176,7 @@ final class ObservedProperty: Sendable {
   /// The number of changes that have been made.
   var revision: UInt { changeCount.load(ordering: .sequentiallyConsistent) }
 
-  /// Records a change with its values.
-  ///
-  /// Called under the lock of the class, so that changes have one order.
+  /// Records a change with its values, under the lock of the class, so that changes have one order.
   func store<Value: Sendable>(_ old: Value, _ new: Value, _ edit: CollectionEdit?) {
     let number = changeCount.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     own?.add(old, new, number, edit)

@@ -40,21 +40,22 @@ final class ObserverGate {
     isWaiting = false
   }
 
-  /// Whether the observer receives the change as it is.
+  /// Calls the observer, unless the change is not for it.
   @inline(__always)
-  func isOpen<Value>(for change: KVOChange<Value>) -> Bool {
+  func pass<Value>(
+    _ change: KVOChange<Value>, to observer: (KVOChange<Value>) throws -> Void
+  ) throws {
     guard isPlain && change.step == .changed && change.deed == nil,
       !change.hasOld || wishes.contains(.old)
-    else { return false }
+    else { return try call(change, observer) }
     noteRound()
-    return true
+    try observer(change)
   }
 
-  /// Calls the observer, unless the change is not for it.
   // A separate function, because a function looks up all types that it names, even if it does not
   // use them.
   @inline(never)
-  func call<Value>(
+  private func call<Value>(
     _ change: KVOChange<Value>, _ observer: (KVOChange<Value>) throws -> Void
   ) throws {
     var change = change

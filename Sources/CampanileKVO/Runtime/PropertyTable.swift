@@ -6,6 +6,9 @@ import Synchronization
 /// Evaluations keep these properties and not the object. So the end of the object can be noticed,
 /// and unlinking needs nothing of a dead object. Properties that nothing follows any more are removed
 /// when their number has doubled.
+///
+/// Key paths may have arguments, whose `==`, `hash(into:)` and deinits are foreign code. So key paths
+/// are hashed, compared and released outside the lock.
 final class PropertyTable: Sendable {
   /// A key path that was looked up, found or not.
   private struct Familiar {
@@ -15,78 +18,22 @@ final class PropertyTable: Sendable {
     let property: ObservedProperty?
   }
 
-  /// The properties whose key paths have one hash, at one time.
-  private struct Candidates {
-    let hash: Int
-    var properties: [ObservedProperty] = []
-    var version = 0
-
-    /// The property of a key path.
-    func first(of keyPath: KeyPathIdentity) -> ObservedProperty? {
-      properties.first { $0.path.identity == keyPath }
-    }
-  }
+  private static let familiarLimit = 8
+  private static let purgeMinimum = 32
 
   /// Protected by the lock.
   private struct State {
-    private static let familiarLimit = 8
-    private static let purgeMinimum = 32
-
     /// The properties by the hashes of their key paths.
-    ///
-    /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So they are
-    /// hashed and compared outside the lock.
-    private var properties: [Int: [ObservedProperty]] = [:]
-    /// How often the properties have changed.
-    private var version = 0
-    private var count = 0
-    private var purgeThreshold = purgeMinimum
-    /// The first few key paths that were looked up, found or not.
+    var properties: [Int: [ObservedProperty]] = [:]
+    var count = 0
+    var purgeThreshold = purgeMinimum
+    /// The first few key paths that were looked up since the last change.
     ///
     /// A key path literal of a class that is not generic is one object. Finding it by identity
     /// takes a fraction of the time of hashing it.
-    private var familiar: [Familiar] = []
+    var familiar: [Familiar] = []
 
     var all: [ObservedProperty] { Array(properties.values.joined()) }
-
-    /// Finds a key path by identity.
-    ///
-    /// - Returns: Whether it is familiar.
-    func find(_ keyPath: ObjectIdentifier, _ property: inout ObservedProperty?) -> Bool {
-      for index in familiar.indices where familiar[index].object == keyPath {
-        property = familiar[index].property
-        return true
-      }
-      return false
-    }
-
-    func look(for candidates: inout Candidates) {
-      candidates.properties = properties[candidates.hash] ?? []
-      candidates.version = version
-    }
-
-    /// Remembers the result of a look-up.
-    mutating func remember(
-      _ keyPath: KeyPathIdentity, _ property: ObservedProperty?, among candidates: Candidates
-    ) {
-      if familiar.count < Self.familiarLimit, candidates.version == version {
-        familiar.append(Familiar(keyPath: keyPath, object: keyPath.object, property: property))
-      }
-    }
-
-    /// Adds a property, unless another thread has made a change since the look-up.
-    ///
-    /// - Parameter stale: On return, the remembered look-ups, which the caller releases.
-    mutating func add(
-      _ property: ObservedProperty, to candidates: Candidates, _ stale: inout [Familiar]
-    ) -> Bool {
-      if candidates.version != version { return false }
-      properties[candidates.hash, default: []].append(property)
-      count += 1
-      version += 1
-      swap(&familiar, &stale)
-      return true
-    }
 
     /// All properties, if their number has doubled since the last purge.
     mutating func suspects() -> [ObservedProperty] {
@@ -100,7 +47,7 @@ final class PropertyTable: Sendable {
     ///
     /// A property that is being followed, or looked at by a setter, is also referred to by that code.
     ///
-    /// - Returns: The removed properties, which the caller releases.
+    /// - Returns: The removed properties.
     mutating func purge() -> [ObservedProperty] {
       var removed: [ObservedProperty] = []
       for hash in Array(properties.keys) {
@@ -111,18 +58,19 @@ final class PropertyTable: Sendable {
         if !same.isEmpty { properties[hash] = same }
       }
       count -= removed.count
-      version += 1
-      purgeThreshold = max(Self.purgeMinimum, count * 2)
+      purgeThreshold = max(purgeMinimum, count * 2)
       return removed
     }
   }
 
   let subject: ObservedProperty.Subject
   private let state = Locked(State())
-  private let additions = Atomic<Int>(0)
+  private let changes = Atomic<Int>(0)
 
-  /// The number of properties that have been added.
-  var additionCount: Int { additions.load(ordering: .acquiring) }
+  /// How often properties have been added or removed.
+  ///
+  /// Raised under the lock.
+  var changeCount: Int { changes.load(ordering: .acquiring) }
 
   init(of subject: AnyObject) {
     self.subject = ObservedProperty.Subject(ObjectIdentifier(subject))
@@ -133,21 +81,35 @@ final class PropertyTable: Sendable {
     var property: ObservedProperty?
     var isFamiliar = false
     let object = ObjectIdentifier(keyPath)
-    state.withLock { isFamiliar = $0.find(object, &property) }
-    return isFamiliar ? property : look(KeyPathIdentity(keyPath))
+    state.withLock { state in
+      for index in state.familiar.indices where state.familiar[index].object == object {
+        property = state.familiar[index].property
+        isFamiliar = true
+        return
+      }
+    }
+    if isFamiliar { return property }
+    let key = KeyPathIdentity(keyPath)
+    let (found, count) = find(key, hash: key.hashValue)
+    state.withLock { state in
+      if state.familiar.count < Self.familiarLimit && changeCount == count {
+        state.familiar.append(Familiar(keyPath: key, object: object, property: found))
+      }
+    }
+    return found
   }
 
-  private func look(_ keyPath: KeyPathIdentity) -> ObservedProperty? {
-    let candidates = candidates(keyPath.hashValue)
-    let property = candidates.first(of: keyPath)
-    state.withLock { $0.remember(keyPath, property, among: candidates) }
-    return property
-  }
-
-  private func candidates(_ hash: Int) -> Candidates {
-    var candidates = Candidates(hash: hash)
-    state.withLock { $0.look(for: &candidates) }
-    return candidates
+  /// Looks for a property by its hash.
+  ///
+  /// - Returns: The property, if there is one, and the number of changes of the table at that time.
+  private func find(_ key: KeyPathIdentity, hash: Int) -> (ObservedProperty?, changeCount: Int) {
+    var same: [ObservedProperty] = []
+    var count = 0
+    state.withLock { state in
+      same = state.properties[hash] ?? []
+      count = changeCount
+    }
+    return (same.first { $0.path.identity == key }, count)
   }
 
   /// The property that the getter of `keyPath` reports.
@@ -158,22 +120,29 @@ final class PropertyTable: Sendable {
     if let known = known(keyPath) { return known }
     let key = KeyPathIdentity(keyPath)
     let hash = key.hashValue
-    var stale: [Familiar] = []
     while true {
-      let candidates = candidates(hash)
-      if let known = candidates.first(of: key) { return known }
+      let (known, count) = find(key, hash: hash)
+      if let known { return known }
       let property = ObservedProperty(keyPath, of: subject)
-      let isAdded = state.withLock { state in
-        let isAdded = state.add(property, to: candidates, &stale)
-        // Counted before another thread can find the property.
-        if isAdded { additions.wrappingAdd(1, ordering: .releasing) }
-        return isAdded
-      }
-      if isAdded {
-        stale = []
+      if add(property, hash, after: count) {
         purge()
         return property
       }
+    }
+  }
+
+  /// Adds a property, unless the table has changed since the look-up.
+  private func add(_ property: ObservedProperty, _ hash: Int, after count: Int) -> Bool {
+    // Released outside the lock.
+    var stale: [Familiar] = []
+    return state.withLock { state in
+      if changeCount != count { return false }
+      // Counted before another thread can find the property.
+      changes.wrappingAdd(1, ordering: .releasing)
+      state.properties[hash, default: []].append(property)
+      state.count += 1
+      swap(&state.familiar, &stale)
+      return true
     }
   }
 
@@ -182,8 +151,10 @@ final class PropertyTable: Sendable {
     if suspects.isEmpty { return }
     for property in suspects { property.releaseOwn() }
     suspects = []
-    // Key paths may have arguments, whose deinits are foreign code.
-    let removed = state.withLock { $0.purge() }
+    let removed = state.withLock { state in
+      changes.wrappingAdd(1, ordering: .releasing)
+      return state.purge()
+    }
     withExtendedLifetime(removed) {}
   }
 

@@ -3,12 +3,9 @@ import Campanile
 /// Collects the properties that are read while a key path is evaluated.
 ///
 /// A key path cannot be decomposed, so the getters report themselves, and the properties that they
-/// report are followed.
-///
-/// One collector serves one evaluation repeatedly, and remembers the previous reads. As long as the
-/// same properties are read again, a read is a comparison, without a look-up or an allocation.
-///
-/// Used by the thread that evaluates. Its calls do not overlap.
+/// report are followed. One collector serves one evaluation repeatedly, and remembers the previous
+/// reads. As long as the same properties are read again, a read is a comparison, without a look-up or
+/// an allocation. Its calls do not overlap.
 final class ReadCollector: Scope {
   /// A property that was read, and the number of its changes at that time.
   struct Read {
@@ -20,10 +17,9 @@ final class ReadCollector: Scope {
 
   private static let scanLimit = 16
 
-  // Each of these is read or replaced as a whole. Otherwise each access would be checked at run
-  // time.
-  /// The current reads, followed by the previous ones that may be read again.
-  private var reads: [Read] = []
+  // Each of these is read or replaced as a whole: other accesses would be checked at run time.
+  /// The current reads, followed by the previous ones that may be read again, while it collects.
+  private(set) var reads: [Read] = []
   /// The number of current reads.
   private var count = 0
   /// Whether the reads differ from the previous ones.
@@ -34,9 +30,7 @@ final class ReadCollector: Scope {
 
   override var collector: ReadCollector? { self }
 
-  /// Records a read of the property that is expected next.
-  ///
-  /// - Returns: Whether it was that property.
+  /// Records a read if it is of the property that is expected next, and returns whether it is.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
     guard isOpen, count < reads.count,
       reads[count].property.pathID == ObjectIdentifier(keyPath),
@@ -103,22 +97,17 @@ final class ReadCollector: Scope {
     known = []
     isOther = false
     isOpen = true
-    defer { end() }
-    return runInside(body)
-  }
-
-  private func end() {
+    let result = runInside(body)
     isOpen = false
-    if count == reads.count { return }
-    reads = Array(reads[..<count])
-    isOther = true
+    if count < reads.count {
+      reads = Array(reads[..<count])
+      isOther = true
+    }
+    return result
   }
-
-  /// The reads.
-  func take() -> [Read] { reads }
 
   /// The reads, if they differ from the previous ones.
-  func takeNew() -> [Read]? { isOther ? reads : nil }
+  var newReads: [Read]? { isOther ? reads : nil }
 
   /// The revision of the only property that was read, if it was read together with its value.
   var exactRevision: UInt? {

@@ -224,7 +224,10 @@ struct CollectionScenarioTests {
     let meddler = radio.observe(\.presets, options: .prior, meddle)
     var replica = Replica(radio.presets)
     let token = outer.observe(\.next?.presets, options: seed % 2 == 0 ? [] : .old) { _, change in
-      replica.apply(change.map { $0 ?? [] })
+      replica.apply(
+        KVOChange(
+          change.step, change.deed, old: change.known ?? [], new: change.new ?? [],
+          hasOld: change.hasOld, path: change.path, changed: change.changed))
     }
     for _ in 0..<40 {
       if pick(5) == 0 {
