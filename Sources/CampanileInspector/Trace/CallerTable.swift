@@ -1,4 +1,5 @@
 import Campanile
+import Dispatch
 
 #if canImport(Runtime)
   import Runtime
@@ -69,6 +70,11 @@ final class CallerTable: Sendable {
       private static let depth = 28
     #endif
 
+    /// Where call stacks are looked up, those of one table at a time.
+    ///
+    /// Not on Swift's pool, which has few threads: a look-up computes for seconds in a large program.
+    private static let queue = DispatchQueue(label: "campanile.inspector.callers", qos: .utility)
+
     init() {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { _ = Program.images }
     }
@@ -109,7 +115,7 @@ final class CallerTable: Sendable {
         return (nil, !state.isLookingUp)
       }
       if begins {
-        Task.detached(priority: .utility) {
+        Self.queue.async {
           while let number = self.takeWanted() { _ = self.callers(number) }
         }
       }
