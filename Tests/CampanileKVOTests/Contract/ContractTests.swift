@@ -417,5 +417,4 @@ final class Flag: Sendable {
   private let state = Locked(false)
   var isSet: Bool { state.withLock { $0 } }
   func set() { state.withLock { $0 = true } }
-  func clear() { state.withLock { $0 = false } }
 }

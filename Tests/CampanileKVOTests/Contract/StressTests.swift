@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Testing
 
 /// What threads must not lose, double or disorder.

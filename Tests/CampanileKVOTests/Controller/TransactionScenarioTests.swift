@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -9,7 +8,6 @@ import Testing
 struct TransactionScenarioTests {
   let log = Log()
   let radio = Radio()
-  let counter = Counter()
 
   struct Other: Error, Equatable { let number: Int }
 

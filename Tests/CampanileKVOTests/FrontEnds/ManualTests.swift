@@ -151,11 +151,13 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("A change that is announced in a transaction and ends after it is told at its end")
+  @Test("A change that begins in a transaction and ends after it takes the transaction with it")
   func announcedBeyondTransaction() {
     KVOTransaction.perform {
       device.will()
       device.hardware = 1
+      device.did()
+      device.will()
     }
     #expect(log.lines.isEmpty)
     device.hardware = 2

@@ -197,21 +197,6 @@ struct SharedEvaluationTests {
     }
   }
 
-  @Test("K1 An observer is told of what it has read, though another follows fewer properties yet")
-  func followsFewer() {
-    let toggle = Toggle(isOn: false)
-    let first = toggle.observe(\.shown) { _, _ in }
-    let heard = Recorder<Int>()
-    let tokens = TokenBag()
-    toggle.set(isOn: true) {
-      tokens.insert(toggle.observe(\.shown) { heard.record($1.new) })
-      toggle.setValue(5)
-    }
-    toggle.setValue(6)
-    #expect(heard.values.first == 5 && heard.values.last == 6)
-    withExtendedLifetime(first) {}
-  }
-
   @Test("K1 A change between the reading of a property and the following of it is told")
   func changedBeforeFollowed() {
     let toggle = Toggle(isOn: false)

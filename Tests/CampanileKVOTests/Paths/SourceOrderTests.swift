@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Synchronization
 import Testing
 
 /// What the observers of one `changes(of:)` receive, one after the other.

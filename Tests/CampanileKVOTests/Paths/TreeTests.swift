@@ -202,24 +202,4 @@ struct TreeTests {
     }
     withExtendedLifetime(token) {}
   }
-
-  @Test("K1 A path is followed anew also if its only observer leaves and others come in one change")
-  func leftAndCome() {
-    let (next, leaf) = (Node(), Node())
-    root.child = next
-    var heard: [Int?] = []
-    var first: ObservationToken?
-    var late: [ObservationToken] = []
-    let token = root.observe(\.child) { root, _ in
-      late.append(root.observe(\.child?.value) { _, change in heard.append(change.new) })
-      first = nil
-      late.append(root.observe(\.child?.value) { _, change in heard.append(change.new) })
-    }
-    first = root.observe(\.child?.value) { _, _ in }
-    root.child = leaf
-    heard = []
-    leaf.value = 7
-    #expect(heard == [7, 7])
-    withExtendedLifetime((token, first, late)) {}
-  }
 }

@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 

@@ -37,12 +37,6 @@ import Observation
   var longLine: String { line + " (" + title + ")" }
 }
 
-@Observable final class RemotePlayer: Player {
-  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
-  var address = ""
-  var place: String { address + "/" + title }
-}
-
 @Observable final class Shelf<Item> {
   @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
   var item: Item
