@@ -130,10 +130,12 @@ struct OvertakenEditTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("The only edit of a transaction is told as one, and several as a setting")
-  func transactions() {
+  @Test(
+    "The only edit of a transaction is told as one, and several changes as a setting",
+    arguments: [true, false])
+  func transactions(isOldAsked: Bool) {
     let log = Log()
-    let token = follow(.old, log)
+    let token = follow(isOldAsked ? .old : [], log)
     KVOTransaction.perform { presets.append("d") }
     KVOTransaction.perform {
       presets.append("e")

@@ -96,10 +96,11 @@ struct MainActorTests {
     withExtendedLifetime(token) {}
   }
 
-  /// Leads to what any thread may change.
+  /// Leads to what any thread may change, and to what is not to be changed elsewhere.
   @MainActor @Observable final class Desk {
     @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
     let toggle = Toggle(isOn: true)
+    let radio = Radio()
     var factor = 1
     var product: Int { factor * toggle.value }
   }
@@ -117,6 +118,23 @@ struct MainActorTests {
     desk.factor = 2
     await drainMain()
     #expect(heard.last == 10)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("What another thread changes of an object that stays in one isolation is told here too")
+  func changedElsewhere() async {
+    let desk = Desk()
+    var heard: [Int] = []
+    let token = desk.observe(\.radio.volume) { _, change in
+      MainActor.preconditionIsolated()
+      heard.append(change.new)
+    }
+    // Nothing else uses it meanwhile.
+    nonisolated(unsafe) let radio = desk.radio
+    onThread { unsafe radio.volume = 3 }()
+    #expect(heard.isEmpty)
+    await drainMain()
+    #expect(heard == [3])
     withExtendedLifetime(token) {}
   }
 
