@@ -56,23 +56,17 @@ final class CallerTable: Sendable {
     }
 
     private let state = Locked(State())
-    /// The number of different call stacks that are stored.
-    ///
-    /// Posts with other call stacks have no callers.
+    /// The number of different call stacks that are stored; posts with others have no callers.
     private let limit = 4_096
-    /// The number of functions that are stored of a call stack.
-    ///
-    /// Functions further out may differ between stacks of one fingerprint. The fingerprint reads four
-    /// more, some of which are its own.
+    /// The number of functions that are stored of a call stack: the fingerprint reads four more, some
+    /// of which are its own, and functions further out may differ between stacks of one fingerprint.
     #if DEBUG
       private static let depth = 60
     #else
       private static let depth = 28
     #endif
 
-    /// Where call stacks are looked up, those of one table at a time.
-    ///
-    /// Not on Swift's pool, which has few threads: a look-up computes for seconds in a large program.
+    /// Where call stacks are looked up: for seconds in a large program, so not on Swift's few threads.
     private static let queue = DispatchQueue(label: "campanile.inspector.callers", qos: .utility)
 
     init() {

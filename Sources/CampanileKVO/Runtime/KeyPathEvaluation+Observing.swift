@@ -3,8 +3,10 @@ import Synchronization
 
 private typealias Shared<Root: AnyObject, Value> = KeyPathEvaluation<Root, Value, KVOChange<Value>>
 
-/// The value of a key path, and the properties that were read for it.
-private typealias First<Value> = (value: Value, reads: [ReadCollector.Read])
+/// The properties that were read for the value of a key path, and the value.
+///
+/// The value is behind a closure, because an optional of a generic type costs 600 instructions.
+private typealias First<Value> = (reads: [ReadCollector.Read], value: () -> Value)
 
 extension KVORequest {
   /// Registers an observer at the evaluation of its key path, and makes the initial call if it was
@@ -30,17 +32,17 @@ extension KVORequest {
   ) -> (registration: Registration, isObserved: Bool) {
     let evaluation: Shared<Object, Value>
     // What was read, unless the evaluation is direct and exists already.
-    var first: First<Value>?
+    let first: First<Value>?
     if isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self),
       let known: Shared<Object, Value> = pin(found, of: object)
     {
-      evaluation = known
+      (evaluation, first) = (known, nil)
     } else {
       let read = makeRead()
       let collector = ReadCollector()
       let value = collector.collect { read(object) }
       evaluation = self.evaluation(of: object, collector.reads, read)
-      first = First(value, collector.reads)
+      first = (collector.reads, { value })
     }
     let gate = ObserverGate(evaluation, self)
     evaluation.add(wishes)
@@ -131,12 +133,12 @@ extension KeyPathEvaluation where Change == KVOChange<Value> {
     } else {
       if let first {
         followIfStale(first.reads)
-        know(first.value)
+        know(first.value())
       }
       noteFollowed()
       if isInitial {
         // Includes the changes whose calls wait.
-        let value = first?.value ?? follow { read(object) }
+        let value = first?.value() ?? follow { read(object) }
         teller.add { [self] in call(registration, gate, after: 0, with: value) }
       }
     }

@@ -33,7 +33,14 @@ extension KeyValue {
       },
       InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, [], 1, $0) },
       InstructionCase(name: "kvo-set-computed-10", count: 100) { setObserved(\.sum, [], 10, $0) },
+      InstructionCase(name: "kvo-set-computed-old", count: 500) { setObserved(\.sum, .old, 1, $0) },
+      InstructionCase(name: "kvo-set-computed-distinct", count: 500) {
+        setObserved(\.sum, .distinct, 1, $0)
+      },
+      InstructionCase(name: "kvo-set-two-paths", count: 500, run: setOfTwoPaths),
       InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
+      InstructionCase(name: "kvo-transaction", count: 200, run: setInTransaction),
+      InstructionCase(name: "kvo-update-shared", count: 500, run: updateShared),
       InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
       InstructionCase(name: "kvo-observe-cancel-more", count: 200, run: observeMoreAndCancel),
       // One controller has as many observations: each takes as long, however many there are.
@@ -67,6 +74,38 @@ extension KeyValue {
     controller.observe(object, \.child?.value) { _, _, _ in }
     for value in 0..<count { child.value = value + 1 }
     withExtendedLifetime((controller, owner, object)) {}
+  }
+
+  /// A set of a property that two observed key paths read.
+  private static func setOfTwoPaths(_ count: Int) {
+    let object = Marked()
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    controller.observe(object, \.sum) { _, _, _ in }
+    controller.observe(object, \.value) { _, _, _ in }
+    for value in 0..<count { object.value = value + 1 }
+    withExtendedLifetime((controller, owner)) {}
+  }
+
+  private static func setInTransaction(_ count: Int) {
+    let object = Marked()
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    controller.observe(object, \.sum) { _, _, _ in }
+    for value in 0..<count {
+      KVOTransaction.perform {
+        object.value = value + 1
+        object.other = value + 1
+      }
+    }
+    withExtendedLifetime((controller, owner)) {}
+  }
+
+  private static func updateShared(_ count: Int) {
+    let object = Shared()
+    let token = object.observe(\.value) { _, _ in }
+    for _ in 0..<count { object.increment() }
+    withExtendedLifetime(token) {}
   }
 
   private static func observeAndCancel(_ count: Int) {

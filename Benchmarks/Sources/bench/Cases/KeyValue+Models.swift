@@ -1,5 +1,6 @@
 import CampanileKVO
 import Observation
+import Synchronization
 
 /// What is observed in the cases.
 extension KeyValue {
@@ -36,5 +37,17 @@ extension KeyValue {
     @Observed var other = 0
     @Observed var values = [0, 1, 2, 3]
     var sum: Int { value + other }
+  }
+
+  /// A class that any thread may change, and that sets through its registrar.
+  final class Shared: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Mutex(0)
+    var value: Int {
+      get { registrar.get(self, \.value, in: state) }
+      set { registrar.set(self, \.value, in: state, to: newValue) }
+    }
+
+    func increment() { registrar.update(self, \.value, in: state) { $0 += 1 } }
   }
 }
