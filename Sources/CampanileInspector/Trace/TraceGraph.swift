@@ -7,9 +7,16 @@ import Campanile
 public struct TraceGraph: Sendable, CustomStringConvertible {
   /// A function that posts, a type that is posted, or the observers of one line with one delivery.
   public struct Node: Sendable, Hashable {
-    /// The meaning of a node: a module if there are too many nodes.
+    /// The meaning of a node.
     public enum Kind: String, Sendable, Hashable {
-      case function, type, observer, module
+      /// A function that posts.
+      case function
+      /// A type that is posted.
+      case type
+      /// The observers of one line with one delivery.
+      case observer
+      /// All nodes of a module, if there are too many.
+      case module
     }
 
     /// The meaning of the node.
@@ -38,10 +45,9 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
   public private(set) var edges: [Edge] = []
   /// The column of each node: what posts is left of what it posts.
   private(set) var columns: [Int] = []
-  private var indices: [Node: Int] = [:]
-  private var edgeIndices: [SIMD2<Int>: Int] = [:]
+  private var (indices, edgeIndices): ([Node: Int], [SIMD2<Int>: Int]) = ([:], [:])
 
-  /// A name in a record, for which one node is made.
+  /// A name in a record.
   private enum Key: Hashable {
     case type(ObjectIdentifier, String?)
     case observer(Int)
@@ -63,15 +69,12 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
         continue
       }
       if let post = record.post { types[post] = type }
-      let poster: Int
-      if let place = record.parentPlace {
-        poster = index(.observer(place), &known) { Node(place, in: state) }
-      } else {
-        poster = index(record.callers.map { .stack($0) } ?? .thread(record.thread), &known) {
-          Node(record.callers.flatMap { callers($0)?.first }, state.threads[record.thread])
-        }
+      let poster = record.parentPlace.map { Key.observer($0) } ?? record.callers.map { .stack($0) }
+      let from = index(poster ?? .thread(record.thread), &known) {
+        if let place = record.parentPlace { return Node(place, in: state) }
+        return Node(record.callers.flatMap { callers($0)?.first }, state.threads[record.thread])
       }
-      add(poster, type)
+      add(from, type)
     }
     let time = (records.last?.time ?? 0) - (records.first?.time ?? 0)
     for index in edges.indices where time > 0 {
@@ -84,9 +87,8 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
     _ key: Key, _ known: inout [Key: Int], _ makeNode: () -> Node
   ) -> Int {
     if let index = known[key] { return index }
-    let index = index(of: makeNode())
-    known[key] = index
-    return index
+    known[key] = index(of: makeNode())
+    return known[key]!
   }
 
   private mutating func index(of node: Node) -> Int {
@@ -125,10 +127,8 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
   private mutating func arrange() {
     var targets = [[Int]](repeating: [], count: nodes.count)
     var origins = targets
-    for edge in edges {
-      targets[edge.from].append(edge.to)
-      origins[edge.to].append(edge.from)
-    }
+    for edge in edges { targets[edge.from].append(edge.to) }
+    for edge in edges { origins[edge.to].append(edge.from) }
     // A node stands before those that it leads to, except where they lead back to it. Functions, which
     // nothing leads to, are begun with.
     let starts = nodes.indices.filter { origins[$0].isEmpty } + nodes.indices
