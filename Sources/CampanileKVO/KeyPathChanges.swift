@@ -92,7 +92,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       }
     ) { [list] gate, _ in
       { change in
-        try gate.pass(change) { change in
+        try gate.call(change) { change in
           let numbered = counter.number(change)
           if let newest { newest.value = numbered.asState } else { list.post(numbered) }
         }

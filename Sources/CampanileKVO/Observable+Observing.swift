@@ -124,7 +124,9 @@ extension KVORequest {
     let (registration, _) = observe(object, reading: makeRead) { gate, root in
       { change in
         guard let object = root.object else { throw SourceRegistry.endOfObservation }
-        try gate.pass(change) { try observer(object, $0) }
+        // A closure that is made only where it is needed.
+        if gate.isOpen(for: change) { return try observer(object, change) }
+        try gate.call(change) { try observer(object, $0) }
       }
     }
     return ObservationToken(registration)

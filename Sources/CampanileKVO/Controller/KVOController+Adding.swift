@@ -64,7 +64,9 @@ extension KVOController {
       // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
       else { throw SourceRegistry.endOfObservation }
-      try gate.pass(change) { try handler(owner, object, $0) }
+      // A closure that is made only where it is needed.
+      if gate.isOpen(for: change) { return try handler(owner, object, change) }
+      try gate.call(change) { try handler(owner, object, $0) }
     }
     guard let onError else { return observer }
     return { [file = request.file, line = request.line] change in
@@ -120,11 +122,5 @@ extension KVOController {
     let ended = suspects.filter { !$0.isLive }
     observations.withLock { $0.remove(ended) }
     end(ended)
-  }
-}
-
-extension ObservationTable.Entry {
-  fileprivate var result: KVOResult {
-    KVOResult(outcome: .alreadyObserved, registration: registration, text: text)
   }
 }

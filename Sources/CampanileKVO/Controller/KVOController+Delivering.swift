@@ -74,7 +74,7 @@ extension KVOController where Owner: Sendable {
       gate, _, kept in
       { change in
         // Neither the owner nor the object is loaded here, so this thread does not release them.
-        try gate.pass(change) { relay.send($0) }
+        try gate.call(change) { relay.send($0) }
         withExtendedLifetime(kept) {}
       }
     }

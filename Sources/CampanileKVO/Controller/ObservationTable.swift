@@ -33,8 +33,6 @@ struct ObservationTable {
       self.text = text
     }
 
-    var path: KVOPath { text.path }
-
     /// Whether the observation has not ended.
     ///
     /// Call this outside the lock, since it may release the object.
@@ -43,8 +41,15 @@ struct ObservationTable {
     /// Whether this is a live observation of `other`, and not of an earlier object at its address.
     func isLive(of other: AnyObject) -> Bool { object.object === other && registration.isActive }
 
+    var path: KVOPath { text.path }
+
     var description: String {
       "\(text.objectType) \(path) \(text.wishes) (\(text.file):\(text.line))"
+    }
+
+    /// The result of a call that asks for it again.
+    var result: KVOResult {
+      KVOResult(outcome: .alreadyObserved, registration: registration, text: text)
     }
   }
 
@@ -57,7 +62,6 @@ struct ObservationTable {
   }
 
   private var slots = AddressBuckets<Slot>()
-  var count: Int { slots.count }
   /// The number of entries that have ever been added.
   private(set) var additions = 0
   private var purgeThreshold = 32
@@ -129,15 +133,15 @@ struct ObservationTable {
 
   /// Keeps the ended entries at most as many as the others.
   private mutating func noteRemoval() {
-    purgeThreshold = max(32, min(purgeThreshold, count * 2))
+    purgeThreshold = max(32, min(purgeThreshold, slots.count * 2))
   }
 
   /// All entries, if the table has doubled since they were last checked.
   ///
   /// The caller removes those that have ended by themselves.
   mutating func suspects() -> [Entry] {
-    if count < purgeThreshold { return [] }
-    purgeThreshold = count * 2
+    if slots.count < purgeThreshold { return [] }
+    purgeThreshold = slots.count * 2
     return all
   }
 }

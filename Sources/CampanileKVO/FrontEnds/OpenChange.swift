@@ -7,12 +7,13 @@ struct OpenChange {
   /// Whether it is handed the old value too.
   @usableFromInline let needsOld: Bool
 
-  @usableFromInline
-  init(_ property: ObservedProperty? = nil, _ receiver: Evaluation? = nil) {
+  init(_ property: ObservedProperty?, _ receiver: Evaluation?) {
     self.property = property
     self.receiver = receiver
     needsOld = receiver?.needsOld ?? false
   }
+
+  @usableFromInline init() { self.init(nil, nil) }
 
   /// Reports the values before and after a change of the property.
   @inlinable

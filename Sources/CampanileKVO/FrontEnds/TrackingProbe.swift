@@ -41,6 +41,7 @@ struct TrackingProbe: Hashable, Sendable {
   }
 
   /// Whether a read is inserted into a set.
+  @inline(__always)
   private static func isHashed(by registrar: ObservationRegistrar) -> Bool {
     let before = hashes.load(ordering: .relaxed)
     registrar.access(Subject(), keyPath: keyPath)

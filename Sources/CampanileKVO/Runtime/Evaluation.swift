@@ -19,7 +19,6 @@ import Synchronization
 /// If any thread may change the object, `links`, `collector` and the stored properties of the
 /// subclass are used by the thread whose turn it is. Otherwise they are used in the isolation of the
 /// object.
-@usableFromInline
 class Evaluation {
   let request: KVORequest
   let rootID: ObjectIdentifier

@@ -40,22 +40,21 @@ final class ObserverGate {
     isWaiting = false
   }
 
-  /// Calls the observer, unless the change is not for it.
+  /// Whether the observer receives the change as it is.
   @inline(__always)
-  func pass<Value>(
-    _ change: KVOChange<Value>, to observer: (KVOChange<Value>) throws -> Void
-  ) throws {
+  func isOpen<Value>(for change: KVOChange<Value>) -> Bool {
     guard isPlain && change.step == .changed && change.deed == nil,
       !change.hasOld || wishes.contains(.old)
-    else { return try call(change, observer) }
+    else { return false }
     noteRound()
-    try observer(change)
+    return true
   }
 
+  /// Calls the observer, unless the change is not for it.
   // A separate function, because a function looks up all types that it names, even if it does not
   // use them.
   @inline(never)
-  private func call<Value>(
+  func call<Value>(
     _ change: KVOChange<Value>, _ observer: (KVOChange<Value>) throws -> Void
   ) throws {
     var change = change
