@@ -87,33 +87,37 @@ struct LockedChangeTests {
   @Test("K14 A setter returns though another thread goes on setting, which then tells")
   func relieved() {
     let meter = Meter()
-    let (told, entered) = (Recorder<Int>(), Gate())
-    let overlap = OverlapDetector()
+    let (told, entered, overlap) = (Recorder<Int>(), Gate(), OverlapDetector())
+    let newest = Locked(1)
+    let firstThread = Locked<UInt>(0)
+    let (hasReturned, isOver) = (Flag(), Flag())
     let token = meter.observe(\.count) { _, change in
       overlap.run {
         if change.new == 1 { entered.pass() }
         told.record(change.new)
+        if SourceRegistry.currentThread != firstThread.withLock({ $0 }) { return }
+        // The first thread always finds another call to make.
+        while newest.withLock({ $0 }) <= change.new, !isOver.isSet { SourceRegistry.linger() }
       }
     }
-    let hasReturned = Locked(false)
     let first = onThread {
+      firstThread.withLock { $0 = SourceRegistry.currentThread }
       meter.count = 1
-      hasReturned.withLock { $0 = true }
+      hasReturned.set()
     }
     entered.waitUntilReached()
-    // Enough for the first thread to be busy with; it goes on only while others are set.
     var last = 1
-    while last < 1_000 {
+    func setNext() {
       last += 1
       meter.count = last
+      newest.withLock { [last] in $0 = last }
     }
+    while last < 1_000 { setNext() }
     entered.open()
     let deadline = ContinuousClock.now + patience
-    while !hasReturned.withLock({ $0 }), ContinuousClock.now < deadline {
-      last += 1
-      meter.count = last
-    }
-    #expect(hasReturned.withLock { $0 })
+    while !hasReturned.isSet, ContinuousClock.now < deadline { setNext() }
+    #expect(hasReturned.isSet)
+    isOver.set()
     first()
     withExtendedLifetime(token) {}
     #expect(told.values == Array(1...last))
