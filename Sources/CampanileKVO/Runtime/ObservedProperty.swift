@@ -116,8 +116,8 @@ final class ObservedProperty: Sendable {
 
   // MARK: Changes of an object that stays in one isolation
 
-  /// Whether a change has begun and not ended.
-  var isOpen: Bool { openCount.load(ordering: .relaxed) > 0 }
+  /// Whether a change has begun and not ended, of an object that lives to end it.
+  var isOpen: Bool { openCount.load(ordering: .relaxed) > 0 && !subject.hasEnded }
 
   /// Begins a change.
   ///
