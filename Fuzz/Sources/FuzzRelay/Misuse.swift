@@ -1,0 +1,1 @@
+../../../Sources/Campanile/Unsafe/Misuse.swift
