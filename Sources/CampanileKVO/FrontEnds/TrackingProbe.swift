@@ -17,8 +17,12 @@ struct TrackingProbe: Hashable, Sendable {
 
   private static let keyPath: any KeyPath<Subject, Int> & Sendable = \Subject[TrackingProbe()]
   /// Whether the registrar behaves as described.
-  private static let isGood = withObservationTracking(
-    { isHashed(by: ObservationRegistrar()) }, onChange: {})
+  private static let isGood = {
+    let registrar = ObservationRegistrar()
+    // The registrar is kept until the change that ends the tracking.
+    defer { registrar.willSet(Subject(), keyPath: keyPath) }
+    return withObservationTracking({ isHashed(by: registrar) }, onChange: {})
+  }()
   /// How often a probe has been hashed, on all threads.
   private static let hashes = Atomic<UInt>(0)
 
