@@ -38,7 +38,7 @@ struct SubjectNameTests {
     let (wrong, reused) = (LiveCount(), LiveCount())
     onThreads(width) { _ in
       let owner = Player()
-      for round in 0..<Effort.times(16, long: 40) {
+      for round in 0..<Effort.times(40, long: 80) {
         var (successors, player) = (Successors(), Player?.some(Player()))
         let address = ObjectIdentifier(player!)
         // One stands in a table where it can, two in a list, and one in the group of a target.
