@@ -43,10 +43,14 @@
           one.waitUntilAllOperationsAreFinished()
         }
         rounds(1_000)
-        let before = liveBytes
-        rounds(3_000)
-        #expect(before > 0)
-        #expect(abs(liveBytes - before) < 64 * 1_024, "\(liveBytes - before)")
+        #expect(liveBytes > 0)
+        // An operation may still be released meanwhile.
+        let growths = (1...3).map { _ in
+          let before = liveBytes
+          rounds(3_000)
+          return liveBytes - before
+        }
+        #expect(growths.contains { $0 < 64 * 1_024 }, "\(growths)")
         withExtendedLifetime(token) {}
       }
     }

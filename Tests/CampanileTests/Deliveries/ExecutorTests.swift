@@ -68,6 +68,8 @@ struct ExecutorTests {
       for await _ in sent.stream {}
       if !isSerial { manual.runUntilIdle() }
       try await heard.expect(value, within: patience)
+      // The job that goes on would take the next value along.
+      if isSerial { queue.flush() }
     }
     #expect(
       priorities.values.map(\.rawValue) == [TaskPriority.background, .high, .low].map(\.rawValue))
