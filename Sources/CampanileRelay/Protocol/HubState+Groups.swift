@@ -19,6 +19,9 @@ struct Group {
     (returned.map(\.position) + [waiting.first?.position].compactMap { $0 }).min()
   }
 
+  /// Whether more waits than so many bytes, in more than one message.
+  func exceeds(_ limit: Int) -> Bool { bytes > limit && count > 1 }
+
   mutating func remember(_ pattern: SubjectPattern) {
     if patterns.count < Self.patternLimit { patterns.insert(pattern) }
   }
@@ -83,7 +86,7 @@ extension HubState {
   ) {
     for name in names {
       groups[name, default: Group()].append(message)
-      while let group = groups[name], group.bytes > Self.standardLogLimit, group.count > 1,
+      while groups[name]?.exceeds(Self.standardLogLimit) == true,
         let dropped = groups[name]?.popFirst()
       {
         send(.dropped(subject: dropped.subject), toSenderOf: dropped, &actions)
@@ -106,19 +109,22 @@ extension HubState {
 
   /// Gives what waits to members that have few in hand.
   private mutating func handOut(_ name: String, _ actions: inout [HubAction]) {
-    while let group = groups[name], let message = group.first {
+    // The group is changed where it is stored: a copy would copy all that waits, for each message.
+    while let message = groups[name]?.first {
       let places = members.indices.filter { canTake(message, in: name, $0) }
-      guard places.isEmpty else {
-        let present = places.filter { members[$0].isPresent }
-        guard let place = next(of: present, after: group.latest) else { return }
+      if places.isEmpty {
         _ = groups[name]?.popFirst()
-        groups[name]?.latest = members[place].peer.id
-        members[place].inHand.append(.init(group: name, message: message))
-        send(.shared(group: name, message), to: place, &actions)
+        send(.unheard(1), toSenderOf: message, &actions)
         continue
       }
+      let present = places.filter { members[$0].isPresent }
+      guard let latest = groups[name]?.latest, let place = next(of: present, after: latest) else {
+        return
+      }
       _ = groups[name]?.popFirst()
-      send(.unheard(1), toSenderOf: message, &actions)
+      groups[name]?.latest = members[place].peer.id
+      members[place].inHand.append(.init(group: name, message: message))
+      send(.shared(group: name, message), to: place, &actions)
     }
   }
 

@@ -9,9 +9,7 @@ final class GroupStateTests {
   private func actions(
     _ body: (inout HubState, inout [HubAction]) -> Void
   ) -> [HubAction] {
-    var actions: [HubAction] = []
-    body(&hub, &actions)
-    return actions
+    CampanileRelayTests.actions(of: &hub, body)
   }
 
   private func receive(_ id: Int, _ frames: MemberFrame...) -> [HubAction] {
@@ -206,9 +204,7 @@ final class GroupStateTests {
   func member() {
     var member = MemberState(id: 5, name: "m", processID: 1)
     func said(_ body: (inout MemberState, inout [MemberAction]) -> Void) -> [MemberAction] {
-      var actions: [MemberAction] = []
-      body(&member, &actions)
-      return actions
+      CampanileRelayTests.actions(of: &member, body)
     }
     _ = said { $0.connected(generation: 2, &$1) }
     _ = said {

@@ -8,9 +8,7 @@ final class HubStateTests {
   private func actions(
     _ body: (inout HubState, inout [HubAction]) -> Void
   ) -> [HubAction] {
-    var actions: [HubAction] = []
-    body(&hub, &actions)
-    return actions
+    CampanileRelayTests.actions(of: &hub, body)
   }
 
   private func receive(_ id: Int, _ frames: MemberFrame...) -> [HubAction] {

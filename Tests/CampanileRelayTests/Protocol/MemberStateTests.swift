@@ -9,9 +9,7 @@ final class MemberStateTests {
   private func actions(
     _ body: (inout MemberState, inout [MemberAction]) -> Void
   ) -> [MemberAction] {
-    var actions: [MemberAction] = []
-    body(&member, &actions)
-    return actions
+    CampanileRelayTests.actions(of: &member, body)
   }
 
   private func receive(_ frames: HubFrame...) -> [MemberAction] {

@@ -8,6 +8,15 @@ extension MemberFrame.Interest: ExpressibleByStringLiteral {
   public init(stringLiteral pattern: String) { self.init(pattern: pattern) }
 }
 
+/// What a state says is to be done after some calls.
+func actions<State, Action>(
+  of state: inout State, _ body: (inout State, inout [Action]) -> Void
+) -> [Action] {
+  var actions: [Action] = []
+  body(&state, &actions)
+  return actions
+}
+
 extension Message {
   /// A message with few words.
   init(
