@@ -53,7 +53,11 @@ def look(page, address, pictures, path, blank):
     try:
         page.wait_for_selector("main h1")
         page.wait_for_selector(".navigator .leaf-link")
-        page.wait_for_function("[...document.images].every((image) => image.complete)")
+        # Pictures further down are loaded when they are asked for.
+        page.wait_for_function('''[...document.images].every((image) => {
+          image.loading = "eager"
+          return image.complete
+        })''')
     except TimeoutError:
         yield f"{path} {NOTHING}"
         return

@@ -474,12 +474,29 @@ extension FolderTests {
           [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: file)
       }
       let link = try #require(relay.link as? MemberLink)
-      link.renewFiles(at: .now + .seconds(3_600))
+      link.queue.sync { link.renewFiles(at: .now + .seconds(3_600)) }
       for file in files {
         let attributes = try FileManager.default.attributesOfItem(atPath: file)
         let date = try #require(attributes[.modificationDate] as? Date)
         #expect(date > Date(timeIntervalSince1970: 1_000), "\(file)")
       }
+      withExtendedLifetime(relay) {}
+    }
+  }
+
+  @Test("R4 The file of a member that was removed is there again after an hour")
+  func madeAgain() async throws {
+    try await withFolder { folder in
+      let bus = BusFolder(bus: "test", in: folder.path)
+      let relay = Relay(.test(in: folder.path))
+      try await relay.flush()
+      let link = try #require(relay.link as? MemberLink)
+      try bus.prepare()
+      let member = try #require(try bus.livingMembers().first)
+      bus.remove(member)
+      #expect(try bus.livingMembers().isEmpty)
+      link.queue.sync { link.renewFiles(at: .now + .seconds(3_600)) }
+      #expect(try bus.livingMembers() == [member])
       withExtendedLifetime(relay) {}
     }
   }

@@ -372,18 +372,21 @@ final class MemberLink: RelayLink {
     receiver?.receive([.disconnected(trouble)])
   }
 
-  /// Gives the files that the bus needs the present time, once an hour.
+  /// Gives the files that the bus needs the present time, once an hour, and makes its own again if it
+  /// was lost.
   ///
   /// Systems remove files from folders for temporary ones that are older than some hours or days. Hours
-  /// in which the computer sleeps count.
+  /// in which the computer sleeps count. A member that joins while all files are being removed may lose
+  /// the file that it has just found.
   func renewFiles(at now: ContinuousClock.Instant = .now) {
     guard case .folder(let folder) = bus else { return }
     let isHourOver = state.withLock { state in
-      if now - state.renewed < .seconds(3_600) { return false }
+      if state.isStopped || now - state.renewed < .seconds(3_600) { return false }
       state.renewed = now
       return true
     }
     if !isHourOver { return }
+    do { try prepare(folder) } catch { report(error.description) }
     let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
     lock?.renew()
     hub?.renewFiles()
