@@ -30,7 +30,6 @@ struct KVORequest {
     self.file = file
     self.line = line
   }
-
 }
 
 extension Optional<any Actor> {

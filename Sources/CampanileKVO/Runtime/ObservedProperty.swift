@@ -50,7 +50,8 @@ final class ObservedProperty: Sendable {
 
   /// The evaluations that read the property, in the order in which they began to.
   var followers: [Evaluation] {
-    state.withLock { $0.followers.compactMap(\.evaluation.object) }
+    // Not by a key path as a function: reading it would cost as much as the rest of a change.
+    state.withLock { $0.followers.compactMap { $0.evaluation.object } }
   }
 
   /// The only evaluation that reads the property, if there is only one.
