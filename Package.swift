@@ -112,7 +112,8 @@ let package = Package(
     .testTarget(
       name: "CampanileInspectorTests",
       dependencies: [
-        "CampanileInspector", "CampanileFoundation", "Campanile", "TestSupport", "traced", sockets,
+        "CampanileInspector", "CampanileFoundation", "CampanileRelay", "Campanile", "TestSupport",
+        "traced", sockets,
       ]
     ),
     .executableTarget(

@@ -1,3 +1,4 @@
+import CampanileRelay
 import Dispatch
 import Foundation
 import TestSupport
@@ -8,7 +9,7 @@ import Testing
 
 /// Where an observer may hang.
 enum HangingPlace: Int, CaseIterable, Sendable {
-  case onTheSpot, queue, main, actor, task
+  case onTheSpot, queue, main, actor, task, relayAnswer
 
   /// The line that the observer is registered at.
   var line: UInt { 1_000 + UInt(rawValue) }
@@ -37,6 +38,7 @@ struct CallInProgressTests {
   private let gate = Gate()
   private let asyncGate = AsyncGate()
   private let clerk = Clerk()
+  private let relay = Relay(.loopback("\(UInt64.random(in: 0 ... .max))"))
 
   /// Registers an observer that hangs, and returns what ends it, if it is not the actor.
   private func observe(at place: HangingPlace) -> ObservationToken? {
@@ -54,23 +56,35 @@ struct CallInProgressTests {
       return center.messages(of: Rang.self).observeAsync(line: line) { [asyncGate] _ in
         await asyncGate.pass()
       }
+    case .relayAnswer:
+      return relay.answer(raw: "rang", line: line) { [asyncGate] _, bytes in
+        await asyncGate.pass()
+        return bytes
+      }
     }
+  }
+
+  /// Sends a request to the relay, if it is the place.
+  private func ask(at place: HangingPlace) async throws {
+    guard place == .relayAnswer else { return }
+    _ = try await relay.request(raw: [], to: "rang", within: patience)
   }
 
   @Test(
     "An observer that hangs stands first, with its age, its thread and what waits behind it",
     arguments: HangingPlace.allCases)
   func hanging(place: HangingPlace) async throws {
-    let trace = Trace(of: center, callers: false)
+    let trace = Trace(of: center, relay.requests, callers: false)
     let stuck = Recorder(observing: trace.stuck(longerThan: .milliseconds(5)))
     let others = center.observe(Rang.self) { _ in }
     let token = observe(at: place)
     let posts = onThread { [center] in for _ in 1...3 { center.post(Rang()) } }
+    async let reply: Void = ask(at: place)
 
     let found = try await stuck.next(within: patience)
     #expect((found.line, found.file) == (Int(place.line), #fileID))
     #expect(found.age > .milliseconds(5) && !found.isWaiting && found.thread != 0)
-    #expect(ObjectIdentifier(found.valueType) == ObjectIdentifier(Rang.self))
+    #expect("\(found.valueType)" == (place == .relayAnswer ? "IncomingRequest" : "Rang"))
     let first = try await answer {
       let first = trace.slowest().first
       return first?.callsInProgress.first.map { $0.age < .milliseconds(100) } == false ? first : nil
@@ -79,7 +93,7 @@ struct CallInProgressTests {
     #expect(first.line == Int(place.line))
     // Messages of other tests may wait for the main queue, too.
     let waitingCount = place == .main ? min(call.waitingCount, 2) : call.waitingCount
-    #expect(waitingCount == (place == .onTheSpot ? 0 : 2))
+    #expect(waitingCount == ([.onTheSpot, .relayAnswer].contains(place) ? 0 : 2))
     #expect(first.description.contains("one in progress for"))
     #if Page
       let section = try #require(PageRows(trace).stuck.first)
@@ -94,6 +108,7 @@ struct CallInProgressTests {
     gate.open()
     asyncGate.open()
     posts()
+    try await reply
     try await answer { trace.slowest().allSatisfy { $0.callsInProgress.isEmpty } ? () : nil }
     withExtendedLifetime((token, others)) {}
   }

@@ -127,6 +127,21 @@ extension ObservationRequest {
     case .async(let execution, let isOnce, let isTold, let body):
       let observer = makeAsynchronous(lifetimes, execution, once: isOnce, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)
+    case .starter(let start):
+      let (name, location) = (AsyncExecution.concurrent.deliveryName, location)
+      let traits = traits(lifetimes, name, isAsynchronous: true)
+      let observer = IndirectObserver<Value>(traits) { value, post, id, list in
+        guard let call = start(value) else { return }
+        let facts = ObserverFacts(
+          Registration(list: list, id: id, counters: nil), location, delivery: name,
+          isAsynchronous: true)
+        Task { [details = post.details] in
+          let reported = list.registry.beginInTask(facts, details)
+          await reported.around(call)
+          list.registry.end(reported)
+        }
+      }
+      return Made(observer: observer, groupTarget: nil)
     case .reader(let take, let onEnd, let buffer):
       let name = isDerived ? RegistrationDescription.derivedState : "a sequence"
       let traits = traits(
@@ -300,7 +315,7 @@ extension ObservationRequest {
       }
     }
     if owner != nil || end != nil || delivery.target != nil || buffer != nil
-      || skipKeeper != nil
+      || skipKeeper != nil || name != nil
     {
       traits.details = ObserverDetails(
         owner: owner, delivery: name ?? delivery.description, isAsynchronous: isAsynchronous,

@@ -62,6 +62,7 @@ extension ObserverBody {
         .async(execution, isOnce: isOnce || wasOnce, isTold: isTold || wasTold) { source, subject in
           try await callInTask(source, subject, observer)
         })
+    case .starter: misuse("An observer that starts tasks was given the values of another source")
     case .reader(let take, let onEnd, let buffer):
       return ObserverBody<Source>(
         .reader(

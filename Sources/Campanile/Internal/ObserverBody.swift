@@ -13,6 +13,10 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     case async(
       AsyncExecution, isOnce: Bool = false, isTold: Bool,
       @Sendable (Value, AnyObject?) async throws -> Void)
+    /// Called where the value is posted, and makes a call in a task, if it returns one.
+    ///
+    /// The task goes on when the registration ends.
+    case starter(@Sendable (Value) -> (@Sendable () async -> Void)?)
     /// Stores the value where it is posted, with the subject of the message, and is notified of the
     /// end.
     ///
@@ -55,6 +59,13 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   /// A body that is called where the value is posted, to forward it to another center or process.
   package init(inPlace observer: @escaping @Sendable (Value, borrowing Post) throws -> Void) {
     self.init(.carrier(observer))
+  }
+
+  /// A body that is called where the value is posted, and returns a call to make in a task, if any.
+  ///
+  /// It is for sources without transforms.
+  package init(starting start: @escaping @Sendable (Value) -> (@Sendable () async -> Void)?) {
+    self.init(.starter(start))
   }
 
   private init(_ plain: (@Sendable (Value) throws -> Void)?, _ special: Special) {

@@ -38,7 +38,7 @@
     ///
     /// - Parameters:
     ///   - sources: Message centers, broadcasters, current values, notification sources of
-    ///     Foundation's centers, and changes of key paths.
+    ///     Foundation's centers, changes of key paths, and the requests that a relay answers.
     ///   - capacity: How many events are kept. The last posts are taken from these. Counts and
     ///     times include all events.
     ///   - values: Whether posted values are described, by `String(describing:)` on the posting

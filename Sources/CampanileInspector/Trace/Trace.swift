@@ -69,7 +69,7 @@ public final class Trace: Sendable {
   ///
   /// - Parameters:
   ///   - sources: Message centers, broadcasters, current values, notification sources of
-  ///     Foundation's centers, and changes of key paths.
+  ///     Foundation's centers, changes of key paths, and the requests that a relay answers.
   ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
   ///     takes about 200 bytes, and a post its description in addition.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting

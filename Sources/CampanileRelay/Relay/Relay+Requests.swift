@@ -136,11 +136,14 @@ extension Relay {
     _ pattern: String, _ file: StaticString, _ line: UInt,
     _ answer: @escaping @Sendable (IncomingRequest) async throws -> [UInt8]
   ) -> ObservationToken {
-    return Signal(base: Answering(core, checked(pattern))).observe(file: file, line: line) {
-      [weak core = core, answers = core.answers] request in
-      guard request.take() else { return }
+    let pattern = checked(pattern)
+    let subscription = Subscription(core, answering: pattern.text)
+    let start: @Sendable (IncomingRequest) -> (@Sendable () async -> Void)? = {
+      [weak core = core, answers = core.answers, subscription] request in
+      defer { withExtendedLifetime(subscription) {} }
+      guard pattern.matches(request.subject), request.take() else { return nil }
       answers.begin()
-      Task {
+      return {
         await answers.run {
           do {
             core?.answer(request, try await answer(request))
@@ -150,36 +153,28 @@ extension Relay {
         }
       }
     }
+    return ObservationToken(
+      core.requests.signal.register(
+        .inPlace(file: file, line: line), ObserverBody(starting: start), SourceOptions()))
   }
+
+  /// The requests that arrive here, as a source that a `Trace` of CampanileInspector can follow.
+  ///
+  /// A request is a post at this source, and its answer is made by an asynchronous observer. So
+  /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep the
+  /// relay.
+  public var requests: some Traceable { AnsweredRequests(name: name, source: core.requests) }
 }
 
-/// The arriving requests under the names of a pattern, subscribed to while there are observers.
-private final class Answering: SignalBase {
-  private let core: RelayCore
-  private let pattern: SubjectPattern
+/// The requests of a relay, under its name.
+private struct AnsweredRequests: Traceable {
+  let name: String
+  let source: Broadcaster<IncomingRequest>
 
-  init(_ core: RelayCore, _ pattern: SubjectPattern) {
-    (self.core, self.pattern) = (core, pattern)
-  }
-
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<IncomingRequest>,
-    _ options: SourceOptions<IncomingRequest>
-  ) -> Registration {
-    let subscription = Subscription(core, answering: pattern.text)
-    let isWanted: @Sendable (IncomingRequest) -> Bool = { [pattern] in
-      pattern.matches($0.subject)
-    }
-    let wanted = body.mapped(once: options.isOnce, where: isWanted) {
-      (request: IncomingRequest, pass) in
-      if isWanted(request) { try pass(request) }
-    }
-    return core.requests.signal.register(request, wanted.keeping(subscription), SourceOptions())
-  }
-
-  var reference: @Sendable () -> (any SignalBase<IncomingRequest>)? {
-    { [weak core, pattern] in core.map { Answering($0, pattern) } }
-  }
+  var events: Signal<SourceEvent> { source.events }
+  var registrations: [RegistrationDescription] { source.registrations }
+  var registrationsReader: @Sendable () -> [RegistrationDescription] { source.registrationsReader }
+  var traceName: String { "requests to \(name)" }
 }
 
 /// A request that has arrived.
