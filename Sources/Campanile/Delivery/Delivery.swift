@@ -71,7 +71,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
     Delivery(target: target, isOrdered: false)
   }
 
-  /// The same place, but always queued: the observer never runs before the post returns.
+  /// This place with a queue before it: the observer never runs before the post returns.
   ///
   /// Immediate delivery has no queue, so asking for its ordered form is a precondition failure.
   public var ordered: Delivery {

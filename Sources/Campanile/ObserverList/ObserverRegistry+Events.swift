@@ -214,9 +214,7 @@ extension ObserverRegistry {
 
 /// A call whose beginning was reported.
 struct ReportedCall {
-  /// What the tasks that an observer starts know of it: its post, and where it was registered.
-  ///
-  /// It keeps nothing alive.
+  /// The post and the registration of an observer, for the tasks that it starts; retains neither.
   struct Origin: Sendable {
     let post: UInt64
     let place: CallSite

@@ -166,10 +166,10 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Stores the clock again, for posts that a scan does not see.
   ///
-  /// After what ends was taken out, and before the reservations are read.
+  /// Call it after the ended objects were taken out, and before the reservations are read.
   func storeClockAgain(_ held: borrowing Held) {
     // Pairs with `enter`: a post that the scan misses reads this store or a later one, and with it
-    // what was stored before. The lock orders the load with the other stores.
+    // all earlier stores. The lock orders the load with the other stores.
     clock.store(clock.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
   }
 }

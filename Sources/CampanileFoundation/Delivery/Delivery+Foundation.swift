@@ -32,12 +32,12 @@ extension Delivery {
   /// run loop. A burst wakes it once. Deliveries are queued outside the run loop, so no message is
   /// lost when wake-ups coalesce.
   ///
-  /// The timer stays on the run loop until the thread ends. So `run()` does not return for lack of
+  /// The timer stays on the run loop until the thread ends, so `run()` does not return for lack of
   /// sources, and `run(mode:before:)` waits until its date unless a source fires. Deliveries in the
-  /// same modes never overlap. If an observer runs the run loop during its call, the next delivery in
-  /// the same modes waits until that call has returned. The main queue behaves in the same way.
-  /// An observer with a bounded buffer may be called meanwhile, if the outer call is inline.
-  /// Deliveries that name other modes are made meanwhile if the run loop is in one of theirs.
+  /// same modes never overlap: if an observer runs the run loop during its call, the next delivery
+  /// in the same modes waits until that call has returned, as on the main queue. Only an observer
+  /// with a bounded buffer may be called in the meantime, if the outer call is inline. Deliveries
+  /// that name other modes are made if the run loop is in one of their modes.
   ///
   /// The run loop is not retained. When its thread ends, waiting deliveries are discarded and
   /// counted, and so are later ones: see ``discardedDeliveryCount``.

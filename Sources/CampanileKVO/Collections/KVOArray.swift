@@ -23,8 +23,8 @@ internal import Campanile
 ///
 /// The key path may lead through other objects and forwarding properties. The change is reported as
 /// a setting if an observed value was not the array before the edit, or is not the array after it,
-/// for instance because the setter stores another one. Arrays whose elements are not `Equatable` are
-/// the same only if they are copies.
+/// for example because the setter stores another one. If the elements are not `Equatable`, only
+/// copies count as the same array.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>

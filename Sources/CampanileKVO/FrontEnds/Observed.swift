@@ -20,9 +20,9 @@ public import Observation
 /// to the object, so several threads must not read at once. For an object behind a lock that admits
 /// several readers, use a ``KVORegistrar``.
 ///
-/// A property allocates when it is first read, and more when it is first observed. A set that
-/// nobody observes costs three loads. Once `withObservationTracking` or `Observations` has tracked
-/// the property, a set also costs what the standard registrar costs.
+/// A property allocates when it is first read, and more when it is first observed. A set without an
+/// observer costs three loads. When `withObservationTracking` or `Observations` has tracked the
+/// property, a set also has the cost of the standard registrar.
 ///
 /// While a property is changed in place, as by a mutating method, to read or set it is a
 /// precondition failure, in release builds too. Do not pass it `inout` to an asynchronous function:

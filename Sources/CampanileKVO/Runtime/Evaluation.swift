@@ -1,8 +1,8 @@
 import Campanile
 import Synchronization
 
-/// What the observers of one key path of one object share, as far as it does not depend on the types
-/// of the object and of the value.
+/// The part of an evaluation that does not depend on the types of the object and of the value. All
+/// observers of one key path of one object share one evaluation.
 ///
 /// An evaluation follows the properties that the getters of the key path read. When one of them has
 /// changed, it calls the observers through its ``Teller``:
@@ -127,8 +127,8 @@ class Evaluation {
 
   /// Runs getters, and follows the properties that they read.
   ///
-  /// What the getters change is not reported to the observers of this path: a getter that counts its
-  /// reads would run for ever.
+  /// Changes by the getters are not reported to the observers of this path, because a getter that
+  /// counts its reads would otherwise run forever.
   func follow<Value>(_ read: () -> Value) -> Value {
     let outer = reader.exchange(SourceRegistry.currentThread, ordering: .relaxed)
     let value = collector.collect(read)

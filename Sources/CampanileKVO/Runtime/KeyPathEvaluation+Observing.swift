@@ -31,7 +31,7 @@ extension KVORequest {
     _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
     let evaluation: Shared<Object, Value>
-    // What was read, unless the evaluation is direct and exists already.
+    // The first value, unless the evaluation is direct and exists already.
     let first: First<Value>?
     if isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self),
       let known: Shared<Object, Value> = pin(found, of: object)

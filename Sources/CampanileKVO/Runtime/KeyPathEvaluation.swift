@@ -14,7 +14,7 @@ protocol ChangeOfValue<Value> {
 
 extension KVOChange: ChangeOfValue {}
 
-/// What the observers of one key path of one object share: the values, and the list of observers.
+/// The values and the list of observers, which all observers of one key path of one object share.
 final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Value>>: Evaluation {
   let changes: SourceList<Change>
   private let untyped: UntypedSourceList

@@ -23,7 +23,7 @@
       return "\(prefix)-\(String(fnv1a(pattern.text), radix: 36))"
     }
 
-    /// What the relay asks of JetStream, before the name of the stream.
+    /// The names of the requests to JetStream, before the name of the stream.
     private static let requestNames = [
       "STREAM.CREATE", "STREAM.INFO", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.MSG.NEXT",
     ]
@@ -132,7 +132,7 @@
     var error: Failure?
     /// Whether a consumer sends nothing for a time that somebody has set.
     var paused: Bool?
-    /// What a consumer has sent.
+    /// The numbers of the last message that a consumer has sent.
     var delivered: Delivered?
     /// When a stream was created.
     var created: String?

@@ -365,7 +365,7 @@
     }
 
     private mutating func askForMore() {
-      // What this receiver has in hand, no other one of a group can take.
+      // No other receiver of the group can take the messages that this one has in hand.
       let inHand = isShared ? deliveries.open.count : 0
       guard !hasEndedHearing, let pull = pulls.next(inHand: inHand) else { return }
       requests.append(

@@ -76,7 +76,7 @@
       _ message: ServerMessage, to group: String, _ settle: @escaping @Sendable (Bool) -> Void
     ) {
       let envelope = Envelope(message.headers)
-      // Whoever has sent it has observers of its own.
+      // The sender has delivered the message to its own observers.
       if let envelope, envelope.isRequest || envelope.sender == id { return settle(false) }
       if let envelope { if durable == nil { know(envelope) } else { nameSender(envelope) } }
       messageCount += 1

@@ -67,7 +67,7 @@
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
-    /// What a stream gives to groups that this relay is one of, by the numbers of subscriptions.
+    /// The state of each of this relay's groups on the stream, by the number of its subscription.
     var shared: [UInt64: DurableState] = [:]
     /// Told of each message that the relay was given as one of a group, once it has been delivered, or is
     /// not wanted.
@@ -270,7 +270,7 @@
       if isStored(found) { return hasNewPatterns = true }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
       if answers { return endAnswering(found) }
-      // What the stream has sent is sent to another one of the group, in its time.
+      // The server sends the unacknowledged messages to another relay of the group in time.
       shared[found.sid] = nil
       if group != nil { return }
       let others = subscriptions.values.filter { !$0.answers && $0.group == nil }.map(\.pattern)

@@ -167,7 +167,7 @@ final class HubServer: Sendable {
       let isTold = listener.refuseAll()
       let reports = state.withLock { state in
         if state.isClosed { return false }
-        // Who waits for a place would make the handler run again at once.
+        // A connection that waits for a place would make the handler run again at once.
         if !isTold {
           state.isFull = true
           state.accepts?.suspend()
@@ -366,7 +366,7 @@ extension HubServer.State {
     do throws(FrameError) {
       while let frame = try parser.next() { hub.received(frame, from: id, &actions) }
     } catch {
-      // Whoever breaks the format is cut off: nothing can be read after it.
+      // A member that breaks the format is disconnected, because no later frame can be read.
       refusals.append("A process was sent away. \(error.message)")
       close(id)
       hub.disconnected(id, &actions)

@@ -35,7 +35,7 @@ final class MemberLink: RelayLink {
     var vainConnections = 0
     /// Why the hub does not let the member in.
     var refusal: String?
-    /// What was reported last, so that it is reported once.
+    /// The last trouble that was reported, so that the same one is reported once.
     var trouble = ""
     /// The relay's numbers of requests, by the member's.
     var correlations: [UInt64: UInt64] = [:]
@@ -355,7 +355,7 @@ final class MemberLink: RelayLink {
   private func connected(_ channel: any Channel, _ generation: UInt64) {
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
-    // What happened before it was connected has been told in vain.
+    // The change of a folder that was reported before the member was connected had no effect.
     if case .folder(let folder) = bus { look(in: folder) }
   }
 
@@ -426,7 +426,7 @@ final class MemberLink: RelayLink {
   ///   connection.
   private func disconnect() -> Int? {
     guard let (channel, hub, vain) = state.withLock({ $0.leave() }) else { return nil }
-    // What has arrived may be nowhere else, and the member may not have been reading.
+    // Bytes that have arrived may be stored nowhere else, and the member may have stopped reading.
     let rest = channel.readRest()
     channel.close()
     if let hub { hub.queue.async { hub.close() } }

@@ -1,6 +1,6 @@
-/// What waits until a member of a group takes it.
+/// The messages that wait until a member of a group takes them.
 struct Group {
-  /// What members have had in hand and not taken, oldest first.
+  /// The messages that members have had in hand and not taken, oldest first.
   private var returned: [Message] = []
   private var waiting = Queue<Message>()
   private(set) var bytes = 0

@@ -68,7 +68,7 @@ extension HubState {
       members[$0].stage == .joining && !members[$0].isNew
     }
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
-    // What groups lack may be older than what members lack.
+    // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1

@@ -36,9 +36,9 @@ struct HubState {
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
-  /// What waits for each group.
+  /// The groups by name, each with the messages that wait for it.
   var groups: [String: Group] = [:]
-  /// What groups have taken after ``settled``, in the order in which they took it.
+  /// The messages that groups have taken after ``settled``, in the order in which they took them.
   var taken: [TakenMessage] = []
 
   /// For how many ticks it goes on to ask its members whether they are there.

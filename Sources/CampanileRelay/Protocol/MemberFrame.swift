@@ -29,7 +29,7 @@ enum MemberFrame: Hashable, WireFrame {
     }
   }
 
-  /// What a member says of a message that it was given as one of a group.
+  /// A member's report about a message that it received as one of a group.
   struct Shared: Hashable, Sendable {
     var group: String
     var key: Message.Key

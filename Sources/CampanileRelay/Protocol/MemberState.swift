@@ -58,7 +58,7 @@ struct MemberState {
   var outbox: Outbox
   var subscriptions = PatternCounts()
   private var answers = PatternCounts()
-  /// What the member was given as one of a group.
+  /// The messages that the member received as one of a group.
   var shares = Shares()
   private var requests = RequestTable()
 

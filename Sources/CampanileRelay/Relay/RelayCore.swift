@@ -1,7 +1,7 @@
 import Campanile
 import Dispatch
 
-/// What a relay consists of, apart from the object whose release ends it.
+/// All parts of a relay except the object whose release ends it.
 final class RelayCore: RelayReceiver, Sendable {
   let link: any RelayLink
   let state = CurrentValue(RelayState.connecting)
@@ -17,7 +17,7 @@ final class RelayCore: RelayReceiver, Sendable {
   let carried = CarriedTypes()
   let waiting = WaitingCalls()
   private let outbox: PostQueue
-  /// What has been taken from `outbox` and not been encoded; used on the link's queue.
+  /// Posts that have been taken from `outbox` and not encoded yet; used on the link's queue.
   private let unsent = Locked(Unsent())
   let inbox = Inbox()
   /// Where what comes is posted.
@@ -419,7 +419,7 @@ private struct OutgoingOperations {
   }
 }
 
-/// What a relay carries at the most.
+/// The largest messages and names that a relay carries.
 package enum RelayLimits {
   /// The bytes of one message.
   static var payload: Int { 1 << 20 }

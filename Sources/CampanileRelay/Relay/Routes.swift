@@ -46,7 +46,7 @@ final class Routes: Sendable {
     }
   }
 
-  /// What a relay asks its link for.
+  /// A pattern that a relay asks its link for.
   struct Wanted: Hashable, Sendable {
     enum What { case messages, requests }
     let what: What
@@ -128,7 +128,7 @@ final class Routes: Sendable {
     }
   }
 
-  /// Nobody wants the requests of any pattern any more, nor will.
+  /// Ends the answering of requests, of all patterns and for good.
   ///
   /// - Parameter queue: Called for each pattern, under the lock.
   /// - Returns: Whether `queue` has returned `true` once.
@@ -190,11 +190,11 @@ final class Routes: Sendable {
     }
   }
 
-  /// Who hears the messages of a name, and who has sent one.
+  /// The routes that receive the messages of a name, and the peer that has sent one.
   ///
   /// - Parameters:
-  ///   - group: Those to whom it was given, who share it; otherwise those who share nothing hear it.
-  ///   - last: What was found last for nobody who shares, which is right if nothing has changed since.
+  ///   - group: The group that received the message as one; without it, the routes outside groups.
+  ///   - last: The last result without a group, which is returned if nothing has changed since.
   func find(
     _ text: String, of sender: UInt64, in group: String? = nil, after last: Heading? = nil
   ) -> Heading {

@@ -144,9 +144,9 @@ struct BusFolder: Sendable {
     return opened.exchange(found)
   }
 
-  /// Checks that nobody else can put another folder in the place of this one, or of one around it.
+  /// Checks that no other user can replace this folder, or one of those around it, by another one.
   ///
-  /// Whoever may write to a folder may rename what is in it, unless the folder has the sticky bit.
+  /// A user who may write to a folder may rename its entries, unless the folder has the sticky bit.
   private func checkFoldersAround(_ folder: String) throws(SystemError) {
     var folder = Self.resolved(folder)
     while let slash = folder.lastIndex(of: "/"), folder != "/" {
