@@ -30,18 +30,18 @@ struct RegistrationPlaceTests {
       center.observe(Rang.self) { _ in },
       center.messages(of: Answered.self, about: bell).observe { _ in },
     ]
-    func numbers(_ hearers: [RegistrationDescription]) -> [Int] {
-      hearers.compactMap { hearer in
+    func numbers(_ hearers: Registrations) -> [Int] {
+      hearers.all.compactMap { hearer in
         tokens.firstIndex { $0.registration == hearer.registration }
       }
     }
-    #expect(numbers(center.hearers(of: Answered.self, about: bell)) == [0, 1, 2, 5])
-    #expect(numbers(center.hearers(of: Answered.self, about: other)) == [1, 2, 3])
-    #expect(numbers(center.hearers(of: Answered.self)) == [1, 2])
-    #expect(numbers(center.hearers(of: Rang.self)) == [2, 4])
+    #expect(numbers(.init(of: center, hearing: Answered.self, about: bell)) == [0, 1, 2, 5])
+    #expect(numbers(.init(of: center, hearing: Answered.self, about: other)) == [1, 2, 3])
+    #expect(numbers(.init(of: center, hearing: Answered.self)) == [1, 2])
+    #expect(numbers(.init(of: center, hearing: Rang.self)) == [2, 4])
     #expect(tokens.map(\.registration.number) == tokens.map(\.registration.number).sorted())
     tokens[1].cancel()
-    #expect(numbers(center.hearers(of: Answered.self)) == [2])
+    #expect(numbers(.init(of: center, hearing: Answered.self)) == [2])
   }
 
   @Test("What waits is listed by place: on a target that observers share, and in a buffer")

@@ -313,11 +313,11 @@ struct TraceTests {
         switch event.line {
         case line:
           slowCalls += 1
-          (took, event.nestedTime) = (3 + slowCalls, 0)
-        case line - 1: (took, event.nestedTime) = (7, 6_000_000)
-        default: (took, event.nestedTime) = (50, 0)
+          (took, event.nestedNanoseconds) = (3 + slowCalls, 0)
+        case line - 1: (took, event.nestedNanoseconds) = (7, 6_000_000)
+        default: (took, event.nestedNanoseconds) = (50, 0)
         }
-        event.began = event.time - took * 1_000_000
+        event.beganNanoseconds = event.nanoseconds - took * 1_000_000
       }
       trace.storage.record(event, "center", by: follower)
     }

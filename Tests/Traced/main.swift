@@ -149,7 +149,7 @@ print("slowest:")
 print(trace.slowest(5))
 print("lines:")
 print(Registrations(of: center).byLine.prefix(1).map(\.description).joined())
-print("hearers: \(center.hearers(of: TitleChanged.self).count)")
+print("hearers: \(Registrations(of: center, hearing: TitleChanged.self).all.count)")
 for post in trace.posts(of: TitleChanged.self) {
   print("title: \(post.value ?? ""), causes: \(post.causes.count), calls: \(post.calls.count)")
 }

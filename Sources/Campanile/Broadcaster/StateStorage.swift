@@ -248,7 +248,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     var details = registry.makeDetails(context, skippedID: place.skippedID)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.postNumber = details?.number ?? 0
-    place.postTime = details?.time ?? 0
+    place.postNanoseconds = details?.nanoseconds ?? 0
     state.keep(Notice(change, limit: place.limit, details: details))
   }
 
@@ -263,7 +263,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
     if place.postNumber != 0 {
-      registry.noteSet(new, of: list.valueType, place.postNumber, at: place.postTime)
+      registry.noteSet(new, of: list.valueType, place.postNumber, at: place.postNanoseconds)
     }
     if place.turn != .others { goOn() }
   }
@@ -402,5 +402,5 @@ private struct Place {
   var skippedID: UInt64 = 0
   /// The number and the time of a set that is kept and reported; else 0.
   var postNumber: UInt64 = 0
-  var postTime: UInt64 = 0
+  var postNanoseconds: UInt64 = 0
 }

@@ -7,8 +7,8 @@ final class PostDetails: Sendable {
     var tracker: DeliveryTracker?
     /// The number of the post, or 0.
     var number: UInt64 = 0
-    /// When the post was made, if it has a number; in nanoseconds.
-    var time: UInt64 = 0
+    /// When the post was made, if it has a number.
+    var nanoseconds: UInt64 = 0
     /// The context to restore where the observers are called.
     var context: PostContext?
     /// The registration that the post skips, or 0.
@@ -21,7 +21,7 @@ final class PostDetails: Sendable {
 
   let content: Content
   var number: UInt64 { content.number }
-  var time: UInt64 { content.time }
+  var nanoseconds: UInt64 { content.nanoseconds }
 
   init(_ content: Content) { self.content = content }
 }

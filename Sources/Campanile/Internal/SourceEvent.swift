@@ -69,16 +69,10 @@ public struct SourceEvent: Sendable {
   public internal(set) var subject: ObjectIdentifier?
   /// The system's number of the thread on which the event happened.
   public let thread: UInt64
-  /// The time of the event in nanoseconds, on the clock of `DispatchTime.uptimeNanoseconds`.
-  public let time: UInt64
-  /// When the call began, for `returned`; when the post began, for all other kinds.
-  ///
-  /// It equals ``time`` if the event is not part of a call or post, or if the beginning is unknown.
-  public internal(set) var began: UInt64
-  /// The nanoseconds that calls nested in this call took on its thread; only for `returned`.
-  ///
-  /// Calls of sources whose events are not observed don't count.
-  public internal(set) var nestedTime: UInt64 = 0
+  /// The time of the event, on the clock of `DispatchTime.uptimeNanoseconds`.
+  package let nanoseconds: UInt64
+  package internal(set) var beganNanoseconds: UInt64
+  package internal(set) var nestedNanoseconds: UInt64 = 0
   /// The description of the posted value, by `String(describing:)`; only for `posted`, and only on
   /// request.
   package internal(set) var value: String?
@@ -90,6 +84,20 @@ public struct SourceEvent: Sendable {
   package var parentPlace: CallSite? { origin?.place }
   /// Where that observer runs.
   package var parentDelivery: String? { origin?.delivery }
+
+  /// The time of the event.
+  ///
+  /// The time for which the computer sleeps is not counted: it takes no part in the difference of two
+  /// such times, and after a sleep they are behind the clock.
+  public var time: ContinuousClock.Instant { .init(ofEvent: nanoseconds) }
+  /// When the call began, for `returned`; when the post began, for all other kinds.
+  ///
+  /// It equals ``time`` if the event is not part of a call or post, or if the beginning is unknown.
+  public var began: ContinuousClock.Instant { .init(ofEvent: beganNanoseconds) }
+  /// The time that calls nested in this call took on its thread; only for `returned`.
+  ///
+  /// Calls of sources whose events are not observed don't count.
+  public var nestedTime: Duration { .nanoseconds(nestedNanoseconds) }
 
   /// The number of the post that the event is part of, which is unique in the process.
   ///
@@ -122,7 +130,7 @@ public struct SourceEvent: Sendable {
   @inline(never)
   init(
     _ kind: Kind, of source: UInt64, _ valueType: any Any.Type, _ observer: ObserverFacts?,
-    _ post: PostDetails?, at time: UInt64 = Platform.now
+    _ post: PostDetails?, at now: UInt64 = Platform.now
   ) {
     self.kind = kind
     sourceNumber = source
@@ -130,9 +138,16 @@ public struct SourceEvent: Sendable {
     self.observer = observer
     self.post = post?.number ?? 0
     thread = ThreadRecord.systemNumber
-    self.time = kind == .posted ? post?.time ?? time : time
-    began = post.flatMap { $0.number == 0 ? nil : $0.time } ?? time
+    nanoseconds = kind == .posted ? post?.nanoseconds ?? now : now
+    beganNanoseconds = post.flatMap { $0.number == 0 ? nil : $0.nanoseconds } ?? now
   }
+}
+
+extension ContinuousClock.Instant {
+  /// When the clock of the events was at 0.
+  private static let eventStart = now - .nanoseconds(Platform.now)
+
+  package init(ofEvent nanoseconds: UInt64) { self = Self.eventStart + .nanoseconds(nanoseconds) }
 }
 
 /// The facts about an observer in events; they keep neither the observer nor its owner.

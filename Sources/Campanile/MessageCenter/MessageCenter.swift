@@ -208,31 +208,13 @@ public final class MessageCenter: Sendable {
     registry.describe { topics.lists($0) + [wide] }
   }
 
-  /// The observers that would receive a message of this type, oldest first.
+  /// The observers that would receive a message of a type, oldest first.
   ///
-  /// ```swift
-  /// for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
-  /// ```
-  ///
-  /// Observers that run at the same place are called in this order. The list includes observers of
-  /// any message, and paused observers, which would skip the message.
-  ///
-  /// - Parameters:
-  ///   - type: The type of the message.
-  ///   - subject: The subject of the message. Without one, the observers of a single subject are
-  ///     left out.
   /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
   ///   nothing.
-  @_optimize(size)
-  public func hearers<M: Message>(
-    of type: M.Type, about subject: M.Subject? = nil
-  ) -> [RegistrationDescription] {
-    hearers(ofType: type, about: subject)
-  }
-
   @inline(never)
   @_optimize(size)
-  private func hearers(
+  package func hearers(
     ofType type: any Any.Type, about subject: AnyObject?
   ) -> [RegistrationDescription] {
     var name: SubjectName?

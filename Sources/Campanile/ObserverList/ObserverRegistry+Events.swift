@@ -48,16 +48,16 @@ extension ObserverRegistry {
   func makeDetails(_ context: PostContext?, skippedID: UInt64) -> PostDetails? {
     if !isWatched && context == nil && skippedID == 0 { return nil }
     var content = PostDetails.Content(context: context, skippedID: skippedID)
-    if isWatched { (content.number, content.time) = (Self.nextNumber, Platform.now) }
+    if isWatched { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
   }
 
   /// Reports such a set, where it is made.
   func noteSet<Value>(
-    _ value: Value, of valueType: any Any.Type, _ number: UInt64, at time: UInt64
+    _ value: Value, of valueType: any Any.Type, _ number: UInt64, at nanoseconds: UInt64
   ) {
     if !isWatched { return }
-    let post = Post().numbered(number, at: time)
+    let post = Post().numbered(number, at: nanoseconds)
     sendPosted(value, valueType, nil, post)
     notePostReturned(valueType, post)
   }
@@ -169,9 +169,10 @@ extension ObserverRegistry {
     let record = unsafe ThreadRecord.current
     let call = unsafe ReportedCall(
       observer: observer, post: post, outerPost: record.pointee.post,
-      outerTime: record.pointee.nestedTime, droppedCount: observer.sequence?.droppedCount ?? 0)
+      outerNanoseconds: record.pointee.nestedNanoseconds,
+      droppedCount: observer.sequence?.droppedCount ?? 0)
     unsafe record.pointee.post = post?.number ?? 0
-    unsafe record.pointee.nestedTime = 0
+    unsafe record.pointee.nestedNanoseconds = 0
     return call
   }
 
@@ -179,7 +180,8 @@ extension ObserverRegistry {
   func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
     guard isWatched else { return nil }
     send(.called, observer, post)
-    return ReportedCall(observer: observer, post: post, outerPost: 0, outerTime: 0, droppedCount: 0)
+    return ReportedCall(
+      observer: observer, post: post, outerPost: 0, outerNanoseconds: 0, droppedCount: 0)
   }
 
   /// Reports that a call has returned.
@@ -202,13 +204,13 @@ extension ObserverRegistry {
       var event = SourceEvent(
         .returned, of: reports.number, call.observer.registration.list.valueType, call.observer,
         call.post, at: end)
-      event.began = call.start
-      event.nestedTime = isAsynchronous ? 0 : unsafe record.pointee.nestedTime
+      event.beganNanoseconds = call.start
+      event.nestedNanoseconds = isAsynchronous ? 0 : unsafe record.pointee.nestedNanoseconds
       reports.events.send(event)
     }
     if isAsynchronous { return }
     unsafe record.pointee.post = call.outerPost
-    unsafe record.pointee.nestedTime = call.outerTime &+ (end &- call.start)
+    unsafe record.pointee.nestedNanoseconds = call.outerNanoseconds &+ (end &- call.start)
   }
 }
 
@@ -234,7 +236,7 @@ struct ReportedCall {
   /// The number of the post whose observer ran before.
   fileprivate let outerPost: UInt64
   /// The time of the earlier calls that are nested in the same call.
-  fileprivate let outerTime: UInt64
+  fileprivate let outerNanoseconds: UInt64
   /// The number of values that the sequence had dropped before, if the observer is one.
   fileprivate let droppedCount: Int
   fileprivate let start = Platform.now

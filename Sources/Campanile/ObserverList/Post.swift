@@ -73,11 +73,11 @@
   /// The identifier of the registration that this post skips; 0 if there is none.
   var skippedID: UInt64 { details?.content.skippedID ?? 0 }
 
-  /// Returns the post with a number, made at `time`.
-  func numbered(_ number: UInt64, at time: UInt64) -> Post {
+  /// Returns the post with a number, made at a time.
+  func numbered(_ number: UInt64, at nanoseconds: UInt64) -> Post {
     with {
       $0.number = number
-      $0.time = time
+      $0.nanoseconds = nanoseconds
     }
   }
 

@@ -72,8 +72,8 @@ import Synchronization
   var scope: Unmanaged<AnyObject>?
   /// The number of the post whose observer runs, or 0 if that is not reported.
   var post: UInt64 = 0
-  /// The nanoseconds that calls nested in the running call have taken.
-  var nestedTime: UInt64 = 0
+  /// The time that calls nested in the running call have taken.
+  var nestedNanoseconds: UInt64 = 0
   /// How many updates of current values the thread is inside of.
   var updateCount = 0
   /// The system's number for the thread.
@@ -186,7 +186,7 @@ extension ThreadRecord {
     // The last owner may have ended in an observer.
     unsafe record.pointee.scope = nil
     unsafe record.pointee.post = 0
-    unsafe record.pointee.nestedTime = 0
+    unsafe record.pointee.nestedNanoseconds = 0
     unsafe record.pointee.updateCount = 0
     unsafe record.pointee.systemNumber = Platform.threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)

@@ -28,12 +28,6 @@
   /// A page that an inspector serves.
   ///
   /// Needs the trait `Page`.
-  @available(
-    *, unavailable,
-    message: """
-      the trait Page is off: write .package(url: …, branch: "main", \
-      traits: [.defaults, "Page"])
-      """
-  )
+  @available(*, unavailable, message: "the trait Page is off")
   public final class InspectorPage: Sendable {}
 #endif

@@ -43,6 +43,23 @@ public struct Registrations: Sendable {
   /// Reads the observations that a source has now.
   public init(of source: any Traceable) { all = source.registrations }
 
+  /// Reads the observations that would receive a message now.
+  ///
+  /// ```swift
+  /// print(Registrations(of: center, hearing: LevelChanged.self, about: player).all)
+  /// ```
+  ///
+  /// Observers that run at the same place are called in this order. Observers of any message are
+  /// included, and so are paused ones, which would skip the message. Without a subject, the observers
+  /// of a single subject are left out.
+  ///
+  /// - Complexity: O(*n* log *n*) in the observations that it reads. Others add nothing.
+  public init<M: MessageCenter.Message>(
+    of center: MessageCenter, hearing type: M.Type, about subject: M.Subject? = nil
+  ) {
+    all = center.hearers(ofType: type, about: subject)
+  }
+
   /// The observations, grouped by the line that registered them.
   ///
   /// Lines with the most come first. A line with thousands creates them and never ends them.

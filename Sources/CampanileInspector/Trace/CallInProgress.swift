@@ -56,9 +56,7 @@ struct OpenCalls {
       tasks[call] = hasBegun ? record : nil
     } else if hasBegun {
       threads[record.thread, default: []].append(record)
-    } else if let index = threads[record.thread]?.lastIndex(where: {
-      $0.call == call
-    }) {
+    } else if let index = threads[record.thread]?.lastIndex(where: { $0.call == call }) {
       // The calls above it have ended without an event.
       threads[record.thread]?.removeSubrange(index...)
       if threads.count > 1_024 { threads = threads.filter { !$0.value.isEmpty } }
@@ -89,8 +87,9 @@ extension Trace {
       return CallInProgress(
         file: place.file, line: place.line, delivery: place.delivery,
         ownerType: record.ownerType, valueType: record.valueType, thread: record.thread,
-        threadName: state.threads[record.thread] ?? "thread", began: .init(ofEvent: record.time),
-        age: .nanoseconds(now - min(record.time, now)), isWaiting: isWaiting, place: number,
+        threadName: state.threads[record.thread] ?? "thread",
+        began: .init(ofEvent: record.nanoseconds),
+        age: .nanoseconds(now - min(record.nanoseconds, now)), isWaiting: isWaiting, place: number,
         key: key)
     }
     let old = calls.indices.filter { calls[$0].age >= CallInProgress.shown }

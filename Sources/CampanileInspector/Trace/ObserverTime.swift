@@ -56,17 +56,15 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   mutating func noteCall(_ record: TraceRecord) {
     ownerType = record.ownerType
     isAsynchronous = record.isAsynchronous
-    let wait = Duration.nanoseconds(Int64(clamping: record.time - min(record.began, record.time)))
-    waited += wait
-    longestWait = max(longestWait, wait)
+    waited += record.elapsed
+    longestWait = max(longestWait, record.elapsed)
   }
 
   mutating func noteReturn(_ record: TraceRecord) {
-    let took = record.time - min(record.began, record.time)
-    let duration = Duration.nanoseconds(Int64(clamping: took))
+    let duration = record.elapsed
     callCount += 1
     total += duration
-    own += .nanoseconds(Int64(clamping: took - min(record.nestedTime, took)))
+    own += max(.zero, duration - .nanoseconds(Int64(clamping: record.nestedNanoseconds)))
     worst = max(worst, duration)
   }
 

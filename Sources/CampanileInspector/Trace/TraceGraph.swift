@@ -76,7 +76,7 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
       }
       add(from, type)
     }
-    let time = (records.last?.time ?? 0) - (records.first?.time ?? 0)
+    let time = (records.last?.nanoseconds ?? 0) - (records.first?.nanoseconds ?? 0)
     for index in edges.indices where time > 0 {
       edges[index].perSecond = Double(edges[index].count) / (Double(time) / 1e9)
     }

@@ -1,5 +1,4 @@
 import Campanile
-import Dispatch
 
 /// An event as a trace stores it.
 ///
@@ -23,9 +22,9 @@ struct TraceRecord: Sendable {
   let parent: UInt64?
   let registration: UInt64?
   let thread: UInt64
-  let time: UInt64
-  let began: UInt64
-  let nestedTime: UInt64
+  let nanoseconds: UInt64
+  let beganNanoseconds: UInt64
+  let nestedNanoseconds: UInt64
   /// The description of the posted value, which the storage sets on request.
   var value: String?
 
@@ -41,9 +40,14 @@ struct TraceRecord: Sendable {
     parent = event.parentNumber
     registration = event.registration?.number
     thread = event.thread
-    time = event.time
-    began = event.began
-    nestedTime = event.nestedTime
+    nanoseconds = event.nanoseconds
+    beganNanoseconds = event.beganNanoseconds
+    nestedNanoseconds = event.nestedNanoseconds
+  }
+
+  /// The time from the beginning of the post or the call to the event.
+  var elapsed: Duration {
+    .nanoseconds(Int64(clamping: nanoseconds - min(beganNanoseconds, nanoseconds)))
   }
 
   /// The observer of the event, unique in the process.
@@ -57,14 +61,6 @@ struct TraceRecord: Sendable {
     guard let post, let observer else { return nil }
     return DeliveryKey(post: post, observer: observer)
   }
-}
-
-extension ContinuousClock.Instant {
-  /// When the clock of the events was at 0.
-  private static let eventStart = now - .nanoseconds(DispatchTime.now().uptimeNanoseconds)
-
-  /// - Parameter nanoseconds: The time of an event.
-  init(ofEvent nanoseconds: UInt64) { self = Self.eventStart + .nanoseconds(nanoseconds) }
 }
 
 /// A registration, unique among all sources.

@@ -29,7 +29,7 @@ final class TraceStorage: Sendable {
     init(ring: TraceRing) { self.ring = ring }
 
     /// The records in the order in which they happened.
-    var records: [TraceRecord] { ring.records.sorted { $0.time < $1.time } }
+    var records: [TraceRecord] { ring.records.sorted { $0.nanoseconds < $1.nanoseconds } }
 
     func place(of record: TraceRecord) -> ObserverPlace? { record.place.map { places[$0] } }
 
@@ -128,7 +128,6 @@ final class TraceStorage: Sendable {
 
   /// Notes that the sources are not followed any more.
   func noteStop() {
-    // The clock of the events.
     let now = DispatchTime.now().uptimeNanoseconds
     state.withLock { $0.stops = $0.stops.suffix(1_023) + [now] }
   }

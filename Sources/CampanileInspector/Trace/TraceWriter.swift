@@ -31,7 +31,7 @@ struct TraceWriter {
     state = storage.current
     records = state.records
     // The first kept record may be part of a call whose end is kept, too, and which began before it.
-    start = records.map { min($0.time, $0.began) }.min() ?? 0
+    start = records.map { min($0.nanoseconds, $0.beganNanoseconds) }.min() ?? 0
     callers = storage.callers
   }
 
@@ -39,17 +39,17 @@ struct TraceWriter {
     addNames()
     var stops = state.stops[...]
     for record in records {
-      while let stop = stops.first, stop <= record.time {
+      while let stop = stops.first, stop <= record.nanoseconds {
         endAll(at: stop)
         stops.removeFirst()
       }
       if let place = state.place(of: record), let count = waiting.take(record, at: place) {
-        addCounter(place.delivery, count, record.time)
+        addCounter(place.delivery, count, record.nanoseconds)
       }
       add(record)
     }
     if let stop = stops.first { endAll(at: stop) }
-    endCalls(at: records.last?.time ?? 0)
+    endCalls(at: records.last?.nanoseconds ?? 0)
     return out
   }
 
@@ -67,7 +67,7 @@ struct TraceWriter {
       addPost(post, until: lastTime(of: post, until: end), isOpen: true)
     }
     for call in calls.values {
-      addCall(call, since: call.time, until: lastTime(of: call, until: end), isOpen: true)
+      addCall(call, since: call.nanoseconds, until: lastTime(of: call, until: end), isOpen: true)
     }
     (openPosts, calls) = ([:], [:])
   }
@@ -78,9 +78,10 @@ struct TraceWriter {
   }
 
   private mutating func add(_ record: TraceRecord) {
-    switch record.kind {
+    let isReturn = record.kind == .postReturned || record.kind == .returned
     // It ended where the trace was stopped.
-    case .postReturned where record.began < lastStop, .returned where record.began < lastStop: break
+    if isReturn && record.beganNanoseconds < lastStop { return }
+    switch record.kind {
     case .posted:
       guard let number = record.post else { return }
       posts[number] = record
@@ -89,14 +90,14 @@ struct TraceWriter {
       guard let number = record.post else { return }
       // Its beginning may have been overwritten.
       let post = openPosts.removeValue(forKey: number) ?? record
-      addPost(post, until: record.time, isOpen: false)
+      addPost(post, until: record.nanoseconds, isOpen: false)
     case .queued:
       if let delivery = record.delivery { queued[delivery] = record }
     case .called:
       if let delivery = record.delivery { calls[delivery] = record }
     case .returned:
       if let delivery = record.delivery { calls[delivery] = nil }
-      addCall(record, since: record.began, until: record.time, isOpen: false)
+      addCall(record, since: record.beganNanoseconds, until: record.nanoseconds, isOpen: false)
     case .dropped, .skipped, .failed, .registered, .ended: addMark(record)
     }
   }
@@ -130,7 +131,7 @@ struct TraceWriter {
   }
 
   private mutating func addPost(_ post: TraceRecord, until end: UInt64, isOpen: Bool) {
-    let began = min(post.began, end)
+    let began = min(post.beganNanoseconds, end)
     var slice = entry(
       .slice, "post \(post.name ?? "\(post.valueType)")", on: post.thread, at: began)
     slice.cat = "post"
@@ -173,7 +174,7 @@ struct TraceWriter {
   }
 
   private mutating func addArrow(from queued: TraceRecord, to thread: UInt64, at time: UInt64) {
-    var start = entry(.arrowStart, "waits", on: queued.thread, at: queued.time)
+    var start = entry(.arrowStart, "waits", on: queued.thread, at: queued.nanoseconds)
     var end = entry(.arrowEnd, "waits", on: thread, at: time)
     end.bp = "e"
     (start.id, end.id) = (nextArrow, nextArrow)
@@ -185,7 +186,7 @@ struct TraceWriter {
   private mutating func addMark(_ record: TraceRecord) {
     let place = state.place(of: record)
     let name = "\(record.kind) \(place.map { "\($0.file):\($0.line)" } ?? "")"
-    var mark = entry(.mark, name, on: record.thread, at: record.time)
+    var mark = entry(.mark, name, on: record.thread, at: record.nanoseconds)
     mark.cat = "\(record.kind)"
     mark.s = "t"
     mark.args = arguments(of: record, isOpen: false)

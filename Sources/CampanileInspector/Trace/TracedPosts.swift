@@ -35,23 +35,19 @@ struct TracedPosts {
       case .posted where isWanted(record):
         posts[number] = TracedPost(
           number: number, source: state.sources[record.source]?.name ?? "",
-          valueType: record.valueType,
-          name: record.name, value: record.value, subject: record.subject,
-          time: .init(ofEvent: record.time), thread: record.thread,
+          valueType: record.valueType, name: record.name, value: record.value,
+          subject: record.subject, time: .init(ofEvent: record.nanoseconds), thread: record.thread,
           knownCallers: record.callers.map(callers) ?? [], parents: parents)
       case .called:
         guard let delivery = record.delivery, let place = state.place(of: record)
         else { continue }
-        let wait = record.time - min(record.began, record.time)
         open[delivery] = posts[number]?.calls.count
         posts[number]?.calls.append(
-          TracedPost.Call(
-            file: place.file, line: place.line, waited: .nanoseconds(Int64(clamping: wait))))
+          TracedPost.Call(file: place.file, line: place.line, waited: record.elapsed))
       case .returned:
         guard let delivery = record.delivery, let index = open.removeValue(forKey: delivery)
         else { continue }
-        let took = record.time - min(record.began, record.time)
-        posts[number]?.calls[index].took = .nanoseconds(Int64(clamping: took))
+        posts[number]?.calls[index].took = record.elapsed
       default: continue
       }
     }

@@ -67,7 +67,7 @@ struct SubjectNameTests {
         for token in otherTokens.dropFirst(5) { token.cancel() }
         guard let successor else { continue }
         reused.increment()
-        let hearers = center.hearers(of: LevelChanged.self, about: successor)
+        let hearers = center.hearers(ofType: LevelChanged.self, about: successor)
         if !hearers.isEmpty { wrong.increment() }
         center.post(LevelChanged(level: 1), about: successor)
         let heard = LiveCount()

@@ -37,7 +37,7 @@ struct PostEventTests {
     #expect(outerCall.began <= innerCall.began)
     #expect(outerCall.nestedTime == innerCall.time - innerCall.began)
     #expect(outerCall.nestedTime <= outerCall.time - outerCall.began)
-    #expect(innerCall.nestedTime == 0)
+    #expect(innerCall.nestedTime == .zero)
     withExtendedLifetime((token, other)) {}
   }
 

@@ -159,10 +159,6 @@ final class DropCounter {
 
 nonisolated enum Request { @TaskLocal static var id: String? }
 
-func listHearers(_ center: MessageCenter, _ player: Player) {
-  for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
-}
-
 func waitForTrack(_ center: MessageCenter) async throws {
   let track = try await center.messages(of: TrackChanged.self).next(within: .seconds(5))
   print(track.title)

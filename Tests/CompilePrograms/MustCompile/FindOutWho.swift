@@ -22,7 +22,9 @@ nonisolated func findPosters(_ center: MessageCenter) {
 nonisolated func findLeaks(_ center: MessageCenter, _ player: Player) {
   print(Registrations(of: center).byLine)
 
-  for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
+  for hearer in Registrations(of: center, hearing: LevelChanged.self, about: player).all {
+    print(hearer)
+  }
 }
 
 nonisolated final class Watchman: Sendable {

@@ -11,7 +11,8 @@ func measure(_ center: MessageCenter) -> ObservationToken {
     case .posted: Counter(label: "posts", dimensions: type).increment()
     case .dropped: Counter(label: "drops", dimensions: type).increment()
     case .returned:
-      Timer(label: "calls", dimensions: type).recordNanoseconds(event.time - event.began)
+      let nanoseconds = (event.time - event.began) / .nanoseconds(1)
+      Timer(label: "calls", dimensions: type).recordNanoseconds(Int64(nanoseconds))
     default: break
     }
   }
