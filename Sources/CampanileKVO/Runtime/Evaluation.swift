@@ -1,8 +1,7 @@
 import Campanile
 import Synchronization
 
-/// The part of an evaluation that does not depend on the types of the object and of the value. All
-/// observers of one key path of one object share one evaluation.
+/// The untyped part of an evaluation, which all observers of one key path of one object share.
 ///
 /// An evaluation follows the properties that the getters of the key path read. When one of them has
 /// changed, it calls the observers through its ``Teller``:
