@@ -306,6 +306,6 @@ extension NotificationCenter: CustomStringConvertible {
 }
 
 extension NotificationCenter: CustomReflectable {
-  /// Shows nothing beside the description.
+  /// Empty, so that a debugger shows the description alone.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

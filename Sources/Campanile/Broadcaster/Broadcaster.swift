@@ -9,12 +9,13 @@
 /// ```
 ///
 /// All methods are safe from any thread and from inside an observer; no lock is held while an
-/// observer runs. An observer that registers while a value is being sent hears the next one. The
+/// observer runs. An observer that registers while a value is being sent receives the next one. The
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
 /// Sending without observers costs two loads, and each immediate observer costs a few nanoseconds,
-/// without locks, allocations or reference counts. With an owner it costs about 14, because its call
-/// retains and releases the owner: two threads that send to one owner write one reference count.
+/// without locks, allocations or reference counts. An observer with an owner costs about 14,
+/// because its call retains and releases the owner, so two threads that send to one owner write one
+/// reference count.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList
@@ -34,8 +35,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value to the current observers.
   ///
-  /// When it returns, the immediate observers have been called, and the others may be called later.
-  /// After ``finish()`` it does nothing.
+  /// When it returns, the immediate observers have been called; the others may be called later.
+  /// After ``finish()`` no observer is left to call.
   public func send(_ element: Element) {
     if registry.isHeard(list) { deliver(element) }
   }
@@ -58,7 +59,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Sends a value to all observers except one.
   ///
   /// Only this send skips the registration: a value that an observer sends in response reaches all
-  /// observers. A registration of another source, or one that has ended, makes no difference.
+  /// observers. A registration of another source, or one that has ended, has no effect.
   public func send(_ element: Element, skipping registration: Registration) {
     let post = Post().skipping(registry.ownID(of: registration))
     if registry.isHeard(list) { registry.postChecked(element, post, to: list) }
@@ -145,6 +146,6 @@ extension Broadcaster: CustomStringConvertible {
 }
 
 extension Broadcaster: CustomReflectable {
-  /// Shows nothing beside the description.
+  /// Empty, so that a debugger shows the description alone.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -13,10 +13,10 @@
 /// ## Behavior
 ///
 /// The value can be read and set from any thread, and from inside a follower. Changes are delivered
-/// one after the other. A set during a delivery stores the value and returns, and the thread that
-/// delivers then delivers that change too. So an immediate follower may be called on the thread of
+/// one after the other: a set during a delivery stores the value and returns, and the delivering
+/// thread then delivers that change too, so an immediate follower may be called on the thread of
 /// another setter. After each 64 changes of other threads, the delivering thread offers the rest to
-/// the next thread that sets the value. It returns as soon as such a thread arrives.
+/// the next thread that sets the value, and returns as soon as such a thread arrives.
 ///
 /// No change is left out, and none is delivered twice. The last change that a follower receives
 /// carries the newest value. A follower that missed changes during a pause receives one change when
@@ -51,8 +51,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// The current value.
   ///
   /// Setting it notifies the followers. If another thread is notifying them at that moment, that
-  /// thread delivers this change too, and the set returns before any follower is called, also an
-  /// immediate one. So an owner that is released right after its set may not hear of it.
+  /// thread delivers this change too, and the set returns before any follower is called, even an
+  /// immediate one. So an owner that is released right after the set may not be called for it.
   ///
   /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure, and so
   /// is finishing.
@@ -66,25 +66,25 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Use it for two states that follow each other, where the owner of the skipped follower knows
   /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
   ///
-  /// If the follower is paused when the value is set, it receives no earlier change, even if it
-  /// resumes before such a change reaches it. When it resumes, it receives only later ones. Its
-  /// initial call, if it is due, carries `newValue` or a newer value. If the follower is not paused,
-  /// changes that were queued on its target are still delivered. A pause or a resume that another
-  /// thread makes during the set counts as before or after it. The calls of a concurrent follower
-  /// come in any order, so an earlier change may come after a later one.
+  /// If the follower is paused when the value is set, it never receives an earlier change, even if
+  /// it resumes before such a change reaches it; its initial call, if it is due, carries `newValue`
+  /// or a newer value. If it is not paused, changes that were queued on its target are still
+  /// delivered. A pause or a resume that another thread makes during the set counts as before or
+  /// after it. The calls of a concurrent follower have no order, so an earlier change may follow a
+  /// later one.
   ///
-  /// A registration of another source, or one that has ended, makes no difference.
+  /// A registration of another source, or one that has ended, has no effect.
   public func set(_ newValue: Value, skipping registration: Registration) {
     storage.set(newValue, skipping: registration)
   }
 
   /// Sets the value and waits until every delivery of the change has ended.
   ///
-  /// A delivery ends when the follower has run. It also ends when the delivery is skipped, canceled,
-  /// dropped from a full buffer, or discarded with its owner or target. The delivery to a sequence
-  /// ends when the change is stored there. If another thread is notifying the followers, this method
-  /// also waits for that thread to come to this change. It does not wait for followers whose
-  /// `.initial` call is running, nor for the followers of a combined state on other targets.
+  /// A delivery ends when the follower has run, or when it is skipped, canceled, dropped from a
+  /// full buffer, or discarded with its owner or target. The delivery to a sequence ends when the
+  /// change is stored. If another thread is notifying the followers, this method also waits until
+  /// that thread has delivered this change. It does not wait for followers whose `.initial` call is
+  /// running, nor for the followers of a combined state on other targets.
   ///
   /// Inside an asynchronous follower this method does not wait for that follower.
   ///
@@ -100,20 +100,20 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Changes the value in place, with every other reader and writer waiting, then notifies the
   /// followers.
   ///
-  /// The closure must be short. Reading, setting or updating this object inside the closure is a
-  /// precondition failure; do not use it there in any other way. This includes the deinit of
-  /// anything that the closure removes from the value. If the closure throws, the changes that it
+  /// The closure must be short, because other threads wait for it. It must not use this object:
+  /// reading, setting or updating it there is a precondition failure, also in the deinit of an
+  /// object that the closure removes from the value. If the closure throws, the changes that it
   /// made remain, and are delivered.
   ///
   /// The closure may use another current value, and waits for it. If two threads do so crosswise,
-  /// each inside the update of the state that the other one waits for, the program ends with a
-  /// sentence that says so. Read the other state before the update to avoid it.
+  /// each inside the update of the state that the other one waits for, the program stops with a
+  /// sentence that says so; to avoid it, read the other state before the update.
   ///
   /// The followers receive the value before the change too, so an append to an array copies the
-  /// array. Without followers, or if all of them were registered with `.withoutOld`, it is changed in
-  /// place, unless somebody else keeps it. A combined state does.
+  /// array. Without followers, or if all of them were registered with `.withoutOld`, the array is
+  /// changed in place, unless it has another reference, such as that of a combined state.
   ///
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   @discardableResult
   public func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     try storage.update(body)
@@ -213,6 +213,6 @@ extension CurrentValue: CustomStringConvertible {
 }
 
 extension CurrentValue: CustomReflectable {
-  /// Shows nothing beside the description.
+  /// Empty, so that a debugger shows the description alone.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

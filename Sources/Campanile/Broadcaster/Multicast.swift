@@ -14,7 +14,8 @@
 /// during a call is called by the next one, and one that leaves before its turn is skipped. The
 /// multicast does not keep its members alive.
 ///
-/// A call ends with the first error that the closure throws. Members can also be asked:
+/// A call ends with the first error that the closure throws. To get an answer from the members, use
+/// ``first(_:)`` or ``allSatisfy(_:)``:
 ///
 /// ```swift
 /// let cover = delegates.first { $0.cover(of: track) }
@@ -42,7 +43,7 @@ public final class Multicast<Delegate> {
   /// precondition failure, because it cannot be held weakly.
   ///
   /// - Parameters:
-  ///   - member: The member. It is not kept.
+  ///   - member: The member, which is held weakly.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   /// - Returns: A handle to pause or remove this membership.

@@ -2,8 +2,8 @@
 public struct ValueChange<Value: Sendable>: Sendable {
   /// The value before the change.
   ///
-  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` in a
-  /// change by `update(_:)` if no follower used old values when the update began: there was none, or
+  /// It is `nil` in the first call of a follower that asked for `.initial`, and in a change by
+  /// `update(_:)` if no follower used old values when the update began, because there was none or
   /// all of them were registered with `.withoutOld`.
   public let old: Value?
   /// The value after the change.

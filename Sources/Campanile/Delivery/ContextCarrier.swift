@@ -4,9 +4,9 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 
 /// Carries the poster's context, such as task-local values, to observers that run elsewhere.
 ///
-/// A task-local value may be the identifier of a request or the span of a trace. The code that
-/// posts can read it, and so can its immediate observers. An observer on a queue, on an actor or in
-/// another task can read it only if a carrier was installed at launch:
+/// The context may be the identifier of a request or the span of a trace. The code that posts and
+/// its immediate observers can read it, but an observer on a queue, on an actor or in another task
+/// only if a carrier was installed at launch:
 ///
 /// ```swift
 /// enum Request { @TaskLocal static var id: String? }
@@ -21,8 +21,8 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// call, with the values of that call. A follower that missed changes during a pause is called with
 /// the values of the code that resumed it.
 ///
-/// While a carrier is installed, a delivery to another place costs a few more allocations. So does
-/// each set of a ``CurrentValue``. Immediate observers of other sources cost nothing more.
+/// While a carrier is installed, a delivery to another place and each set of a ``CurrentValue``
+/// cost a few more allocations. Immediate observers of other sources cost no more than before.
 public struct ContextCarrier: Sendable {
   fileprivate let capture: @Sendable () -> Restoration?
 
@@ -45,12 +45,12 @@ public struct ContextCarrier: Sendable {
   ///
   /// - Parameters:
   ///   - capture: Reads the context where a message is posted, or returns `nil` if there is none to
-  ///     carry. It is called on the thread that posts, and no lock is held. After `nil`, the observer
-  ///     sees the context of the thread that delivers. So if the context can be absent, return a
-  ///     value that says so.
+  ///     carry. It is called on the thread that posts, while no lock is held. After `nil`, the
+  ///     observer sees the context of the thread that delivers, so if the context can be absent,
+  ///     return a value that says so.
   ///   - restore: Sets the context, and calls the closure that it receives exactly once. It is also
   ///     called where the call of an asynchronous observer is prepared, before `restoreAsync`.
-  ///   - restoreAsync: Does the same around the call of an asynchronous observer.
+  ///   - restoreAsync: Sets the context around the call of an asynchronous observer.
   public init<Context: Sendable>(
     capture: @escaping @Sendable () -> Context?,
     restore: @escaping @Sendable (Context, () -> Void) -> Void,

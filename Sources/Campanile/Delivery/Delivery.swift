@@ -21,8 +21,8 @@ public import Dispatch
 /// checked again when its turn comes, so nothing arrives after the registration or its owner has
 /// ended. A burst of messages wakes the target once.
 ///
-/// "Nothing runs there" means: a message that an observer on a target posts is delivered on that
-/// target after this observer has returned, and not inside it.
+/// Because a post queues while something runs there, a message that an observer on a target posts
+/// is delivered on that target after this observer has returned, and not inside it.
 ///
 /// For an observer that is isolated to the main actor, see ``MainDelivery``. To run on an actor,
 /// pass the actor itself.
@@ -43,8 +43,9 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// On `queue`, which is retained for as long as the registration lives.
   ///
   /// Runs inline when the poster is on `queue` and no delivery is waiting or running there. A queue
-  /// that targets `queue` counts as `queue`, if it was never passed to this method itself. On a global
-  /// queue it always queues. On a concurrent queue the unbounded observers still run one at a time.
+  /// that targets `queue` counts as `queue`, if it was never passed to this method itself. On a
+  /// global queue, a delivery always queues. On a concurrent queue, the unbounded observers still
+  /// run one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     // It may be the main queue, whose mailbox has a pace of its own.
     _ = QueueTarget.main
@@ -61,7 +62,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// On a serial executor, which is retained for as long as the registration lives.
   ///
-  /// Always queues. Code that is isolated to an actor on this executor does not run meanwhile.
+  /// Always queues. Code that is isolated to an actor on this executor does not run during a call.
   public static func executor(_ executor: any SerialExecutor) -> Delivery {
     Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
   }

@@ -2,11 +2,11 @@ import Synchronization
 
 /// Deliveries that are due on a target.
 ///
-/// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run
-/// shows the mailbox that its target has ended.
+/// Run it once, on the target; a second `run()` does nothing. If a job is released without having
+/// run, its target has ended, so the mailbox discards the deliveries that wait.
 ///
-/// Several jobs of different priorities may be enqueued for one mailbox. The first to run delivers;
-/// the others find nothing to do.
+/// Several jobs of different priorities may be enqueued for one mailbox. The first to run delivers,
+/// and the others find nothing to do.
 public final class DeliveryJob: Sendable {
   /// The priority of the most urgent post that asked for this job.
   ///

@@ -3,8 +3,8 @@ import Synchronization
 /// The deliveries that wait for one serial target, or for one observer with its own buffer.
 ///
 /// Deliveries from all sources wait in one order. The first poster to find the mailbox idle
-/// enqueues a job on the target. The job delivers what waits by then and what arrives meanwhile, so
-/// a burst wakes the target once.
+/// enqueues a job on the target, which also delivers the messages that arrive until it ends, so a
+/// burst wakes the target once.
 ///
 /// A custom ``DeliveryTarget`` stores a mailbox and does nothing else with it.
 public final class Mailbox: Sendable {
@@ -37,8 +37,8 @@ public final class Mailbox: Sendable {
 
   /// The number of messages that wait here, from all sources.
   ///
-  /// A message counts once, however many observers it is for. One that is being delivered does not
-  /// wait. The number is read under a lock, from any thread.
+  /// A message counts once, however many observers it is for, and no longer once its delivery has
+  /// begun. The number is read under a lock, from any thread.
   public var waitingCount: Int {
     // A batch is taken and given back with the lock held.
     state.withLock { $0.waitingCount + undelivered.load(ordering: .relaxed) }

@@ -16,7 +16,7 @@ public struct MainDelivery: Sendable {
   /// On the main actor.
   public static let main = MainDelivery(delivery: .mainQueue)
 
-  /// On the main actor, but always queued: the observer never runs before the post returns.
+  /// On the main actor, always queued: the observer never runs before the post returns.
   public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
 }
 

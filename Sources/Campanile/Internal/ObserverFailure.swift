@@ -4,7 +4,7 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
   public let error: any Error
   /// The type of the source's messages or values.
   ///
-  /// An observer of what `map` returns receives another one.
+  /// An observer of a `map` receives values of another type.
   public let valueType: any Any.Type
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String

@@ -2,7 +2,7 @@
 public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// The type of the source's messages or values.
   ///
-  /// An observer of what `map` returns receives another one.
+  /// An observer of a `map` receives values of another type.
   public let valueType: any Any.Type
   /// The name that the observer registered for, in sources with names, such as Foundation's
   /// centers.

@@ -1,7 +1,6 @@
-/// Something that happened at a source, for metrics and traces.
+/// A step of a post, or the beginning or end of a registration, for metrics and traces.
 ///
-/// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send an event for
-/// each step of a post. They also send one for each registration and for its end:
+/// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send these events:
 ///
 /// ```swift
 /// self.token = MessageCenter.default.events.observe { event in
@@ -9,7 +8,7 @@
 /// }
 /// ```
 ///
-/// An event is sent on the thread on which it happens. All events of one post have the same
+/// An event is sent on the thread on which it happens, and all events of one post have the same
 /// ``postNumber``. To record and read events, see `Trace` in the module CampanileInspector.
 public struct SourceEvent: Sendable {
   /// The kinds of events.
@@ -101,16 +100,16 @@ public struct SourceEvent: Sendable {
 
   /// The number of the post that the event is part of, which is unique in the process.
   ///
-  /// It is `nil` for `registered` and `ended`, and for a value that a sequence drops. It is `nil`
-  /// for the calls with which a state begins or resumes an observer. It is also `nil` for the
-  /// failure of an observer of a state, and for a post that was made before anybody observed the
-  /// events.
+  /// It is `nil` for `registered` and `ended`, for a value that a sequence drops, for the calls
+  /// with which a state begins or resumes an observer, for the failure of an observer of a state,
+  /// and for a post that was made before the events had an observer.
   public var postNumber: UInt64? { post == 0 ? nil : post }
   /// The number of the post whose observer made this post; only for `posted`.
   ///
   /// It is known across queues, actors and tasks if the events of the other post's source are
-  /// observed too. That includes a task that an observer starts with `Task { }`, however long it runs. A
-  /// block that an observer passes to a queue itself, and a detached task, are not part of the call.
+  /// observed too, also in a task that an observer starts with `Task { }`, however long it runs. A
+  /// block that an observer passes to a queue itself, and a detached task, do not count as the
+  /// observer.
   public var parentNumber: UInt64? { parent == 0 ? nil : parent }
   /// The registration of the observer; `nil` for `posted` and `postReturned`.
   public var registration: Registration? { observer?.registration }

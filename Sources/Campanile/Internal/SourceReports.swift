@@ -81,56 +81,56 @@ package protocol EventNaming {
 }
 
 extension MessageCenter {
-  /// Reports what happens at this center, as a source that you can observe.
+  /// Reports each post, call and registration of this center, as a source that you can observe.
   ///
   /// ```swift
   /// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
   /// ```
   ///
   /// Any number of observers can observe the events, at any time, from any thread and from inside
-  /// an observer. Observations that exist already are reported too. An event is sent where it
-  /// happens, and no lock is held. If observing begins or ends during a post, that post may be
+  /// an observer, including the events of observations that exist already. An event is sent where
+  /// it happens, while no lock is held. If observing begins or ends during a post, that post may be
   /// reported in part. An observer of the events that uses the center causes further events, and
   /// receives them.
   ///
-  /// While the events have no observer, a post pays one load and one branch for them, even if they
-  /// were observed before. The center's ``registrations`` don't list the observers of its events.
-  /// Releasing the center ends their observations; ``finish()`` doesn't. An error that such an
-  /// observer throws is a line on standard error.
+  /// While the events have no observer, they cost a post one load and one branch, even if they were
+  /// observed before. The center's ``registrations`` don't list the observers of its events, and
+  /// ``finish()`` doesn't end their observations, but the release of the center does. An error that
+  /// such an observer throws is written to standard error as one line.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// Reports what the observers of this center throw, as a source that you can observe.
+  /// Reports the errors that observers of this center throw, as a source that you can observe.
   ///
   /// ```swift
   /// self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
   /// ```
   ///
   /// Any number of observers can observe the failures, at any time, from any thread and from inside
-  /// an observer. A failure is sent on the thread that threw, and no lock is held. While the
-  /// failures have no observers, or all of them are paused, each failure is printed as a line on
-  /// standard error.
+  /// an observer. A failure is sent on the thread that threw, while no lock is held. While the
+  /// failures have no observers, or all of them are paused, each failure is written to standard
+  /// error as one line.
   ///
-  /// The center's ``registrations`` don't list the observers of its failures. Releasing the center
-  /// ends their observations; ``finish()`` doesn't. An error that such an observer throws goes to
-  /// standard error.
+  /// The center's ``registrations`` don't list the observers of its failures, and ``finish()``
+  /// doesn't end their observations, but the release of the center does. An error that such an
+  /// observer throws is written to standard error.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }
 
 extension Broadcaster {
-  /// Reports what happens at this broadcaster; see ``MessageCenter/events``.
+  /// Reports each send, call and registration of this broadcaster; see ``MessageCenter/events``.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// Reports what the observers of this broadcaster throw; see ``MessageCenter/failures``.
+  /// Reports the errors that observers of this broadcaster throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }
 
 extension CurrentValue {
-  /// Reports what happens at this state; see ``MessageCenter/events``.
+  /// Reports each set, call and registration of this state; see ``MessageCenter/events``.
   ///
   /// A set during a notification is reported at once, on the setting thread, with `posted` and
   /// `postReturned`. The followers are called later, and those events have the same post number.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// Reports what the observers of this state throw; see ``MessageCenter/failures``.
+  /// Reports the errors that followers of this state throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }

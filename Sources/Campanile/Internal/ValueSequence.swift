@@ -4,11 +4,11 @@ let valuesBetweenYields = 64
 /// The values of a source as an asynchronous sequence.
 ///
 /// Every iterator has its own buffer. The first iterator takes over the buffer that has been
-/// filling since the sequence was made. Each further iterator receives the values sent after it was
-/// made.
+/// filling since the sequence was made; each further iterator receives the values that are sent
+/// after it was made.
 ///
-/// Releasing the sequence and its iterators ends the observation. A canceled task reads nothing
-/// more, not even values that are stored already.
+/// Releasing the sequence and its iterators ends the observation. A canceled task reads no further
+/// value, not even one that is stored already.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A sequence of values never fails.
   public typealias Failure = Never

@@ -1,8 +1,8 @@
 /// An object whose end is noticed immediately.
 ///
-/// Registrations keep neither owners nor subjects alive. The library releases what an observer
-/// captured once it notices that the owner or the subject has ended. With a lifetime it notices at
-/// the deinit, on every platform:
+/// Registrations keep neither owners nor subjects alive, and the library releases the captures of
+/// an observer when it notices that the owner or the subject has ended. With a lifetime it notices
+/// that in the deinit, on every platform:
 ///
 /// ```swift
 /// final class Screen: LifetimeOwner {

@@ -46,12 +46,11 @@ public struct Registration: Sendable, Hashable {
 
   /// Ends the registration.
   ///
-  /// After this method returns, no delivery begins, neither by a post in progress nor by a queued
+  /// After this method returns, no call begins, neither by a post in progress nor by a queued
   /// delivery. The method does not wait for a call that has begun on another thread; the result
-  /// says whether there may be one. What the observer captured is released when the last post in
-  /// progress has ended, on the thread of that post. If no post is in progress, it is released
-  /// here. A thread that lists or counts the observations, or sweeps dead owners, may hold it for a
-  /// moment. Then it is released on that thread.
+  /// says whether there may be one. The observer's captures are released here or, if a post is in
+  /// progress, when the last such post has ended, on its thread. A thread that lists or counts the
+  /// observations, or sweeps dead owners, may retain them for a moment, and then releases them.
   ///
   /// If the observer is asynchronous, its task is canceled.
   ///
@@ -78,8 +77,8 @@ public struct Registration: Sendable, Hashable {
   /// that the running observer needs, both wait forever.
   ///
   /// Do not call it on the main actor, another actor or a queue to which a call in progress must
-  /// return: both would wait forever. Such a call is that of an `observeAsync(on: .main)` observer.
-  /// Write `await` there.
+  /// return, such as that of an `observeAsync(on: .main)` observer, because both would wait
+  /// forever. Write `await` there.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   public func cancelAndWait() -> Wait {
     if ThreadRecord.isInsidePost || AsyncCall.isInside {
@@ -115,9 +114,9 @@ public struct Registration: Sendable, Hashable {
 
   /// Skips deliveries until ``resume()`` has been called once for each pause.
   ///
-  /// A delivery whose turn comes while the registration is paused is skipped, not kept. A sequence,
-  /// an asynchronous observer and an observer with a bounded buffer have their own buffer. A value
-  /// that is posted during the pause does not enter that buffer.
+  /// While the registration is paused, its deliveries are skipped, not kept. A value that is posted
+  /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
+  /// observer with a bounded buffer either.
   ///
   /// An observer of a state receives all changes that it missed as one change when it resumes.
   public func pause() {
@@ -128,11 +127,11 @@ public struct Registration: Sendable, Hashable {
   ///
   /// If the registration is not paused, this does nothing.
   ///
-  /// An observer of a ``CurrentValue`` may have missed changes. When its last pause is undone, it
-  /// receives one change, from the value that it knew to the newest. It receives the change on its
-  /// delivery. An immediate observer receives it before this method returns, unless the state is
-  /// notifying its followers at that moment. So if you hold a lock during this call, the observer
-  /// may run with the lock held.
+  /// If an observer of a ``CurrentValue`` has missed changes, it receives one change on its
+  /// delivery when its last pause is undone, from the value that it knew to the newest. An
+  /// immediate observer receives it before this method returns, unless the state is notifying its
+  /// followers at that moment, so if you hold a lock during this call, the observer may run with
+  /// the lock held.
   public func resume() {
     if takeBackPause() { tellMissed() }
   }
@@ -162,8 +161,8 @@ public struct Registration: Sendable, Hashable {
 
   /// Whether the source still has the observer.
   ///
-  /// This is also true while the only call of a `.once` observer runs in a task. The registration
-  /// is no longer active then, and ending it cancels the task.
+  /// While the only call of a `.once` observer runs in a task, this is true although the
+  /// registration is no longer active, and ending the registration cancels the task.
   var isKept: Bool { ask(.isKept) }
 
   /// A question or a request of a handle to its observer, under the lock of the source.

@@ -84,9 +84,9 @@ public final class TokenBag: Sendable {
     }
   }
 
-  /// Ends everything in the bag and empties it.
+  /// Ends all observations in the bag and empties it.
   ///
-  /// The bag can be used again. If it was paused, it stays paused.
+  /// The bag can be used again, and stays paused if it was paused.
   @_optimize(size)
   public func cancel() {
     let taken = state.withLock { state in
@@ -100,9 +100,9 @@ public final class TokenBag: Sendable {
     for registration in taken.0 { registration.cancel() }
   }
 
-  /// Pauses everything in the bag until ``resume()`` has been called once for each pause.
+  /// Pauses all observations in the bag until ``resume()`` has been called once for each pause.
   ///
-  /// A registration that is inserted meanwhile is paused too.
+  /// A registration that is inserted during a pause is paused too.
   @_optimize(size)
   public func pause() {
     state.withLock { state in
@@ -113,8 +113,8 @@ public final class TokenBag: Sendable {
 
   /// Undoes one ``pause()``; if the bag is not paused, it does nothing.
   ///
-  /// Observers of states receive what they missed, as with ``Registration/resume()``. Observers of
-  /// one state receive it in the order in which they registered.
+  /// Observers of states receive the change that they missed, as with ``Registration/resume()``;
+  /// those of one state in the order in which they registered.
   @_optimize(size)
   public func resume() {
     let resumed = state.withLock { state -> [LiveRegistration] in

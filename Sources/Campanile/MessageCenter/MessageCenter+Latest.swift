@@ -8,14 +8,14 @@ extension MessageCenter {
   /// ```
   ///
   /// The center remembers the last message of a type from the first call of this method for that
-  /// type until the center ends. Call it where the program starts, before the first message. The
-  /// value is `nil` until the first message. The first call registers an observer, which stores a
-  /// message when the post reaches it, in the order of registration. The center's `failures` report the
-  /// errors of the state's observers. ``postAndWait(_:)`` waits until the message is stored, and not for
-  /// the observers of the state on other targets.
+  /// type until the center ends, so call it where the program starts, before the first message.
+  /// Until then the value is `nil`. The first call registers an observer, which stores a message
+  /// when the post reaches it, in the order of registration. ``postAndWait(_:)`` waits until the
+  /// message is stored, but not for the observers of the state on other targets. The center's
+  /// `failures` report the errors of the state's observers.
   ///
-  /// If that observer is canceled, for instance as one of ``registrations``, the observations of the
-  /// state end. The next call of this method begins again, with another state and no message.
+  /// If that observer is canceled, for instance as one of ``registrations``, the observations of
+  /// the state end, and the next call of this method returns another state without a message.
   ///
   /// - Parameters:
   ///   - type: The type of the messages, about any subject or none.

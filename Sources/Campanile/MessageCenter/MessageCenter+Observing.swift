@@ -36,8 +36,8 @@ extension MessageCenter {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
   ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
   ///     that queues: with `.immediate` it is a precondition failure.
@@ -47,7 +47,8 @@ extension MessageCenter {
   ///   - observer: Called with the owner and one message at a time, in the order of the posts. With
   ///     `.immediate`, threads that post at once may call it at once. If it throws, the center's
   ///     `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
@@ -93,8 +94,8 @@ extension MessageCenter {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
   ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many messages wait for an observer that is behind.
@@ -103,7 +104,8 @@ extension MessageCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the center's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -131,7 +133,8 @@ extension MessageCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the center's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, on instance: Instance, buffering: Buffering = .unbounded,

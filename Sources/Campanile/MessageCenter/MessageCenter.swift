@@ -14,19 +14,19 @@
 ///
 /// A post reaches the observers of the message's type, about its subject or about any, and the
 /// observers of any message, if they were registered when it began. An observer that registers
-/// during a post hears the next one, and one that ends before its turn is skipped. Observers of one
-/// place, the posting thread or one target, are called in the order in which they registered, unless
-/// they are asynchronous or bounded.
+/// during a post receives the next one, and an observer that ends before its turn is skipped.
+/// Observers of one place, the posting thread or one target, are called in the order in which they
+/// registered, unless they are asynchronous or bounded.
 ///
 /// All methods are safe from any thread and from inside an observer, because no lock is held while
 /// an observer runs, or while its captured values are released.
 ///
 /// A post without observers costs a table look-up, and each immediate observer costs a few
-/// nanoseconds. With an owner it costs about 14, because its call retains and releases the owner:
-/// two threads that post to one owner write one reference count. Such posts take no lock and
-/// allocate nothing, with three exceptions: the first post of a thread may do both, a message larger
-/// than 24 bytes is allocated while ``anyMessage`` is observed, and a post takes a lock if a
-/// registration that it may hold ended meanwhile.
+/// nanoseconds. An observer with an owner costs about 14, because its call retains and releases the
+/// owner, so two threads that post to one owner write one reference count. Such posts take no lock
+/// and allocate nothing, with three exceptions: the first post of a thread may do both, a message
+/// larger than 24 bytes is allocated while ``anyMessage`` is observed, and a post takes a lock if a
+/// registration that it may hold ended during the post.
 ///
 /// The observations of a center end with it, as if by ``finish()``.
 public final class MessageCenter: Sendable {
@@ -86,7 +86,7 @@ public final class MessageCenter: Sendable {
   /// - Parameters:
   ///   - message: The message to post.
   ///   - registration: The registration to skip. A registration of another source, or one that has
-  ///     ended, makes no difference.
+  ///     ended, has no effect.
   public func post<M: Message>(_ message: M, skipping registration: Registration) {
     findChecked(message, Post().skipping(registry.ownID(of: registration)))
   }
@@ -178,14 +178,15 @@ public final class MessageCenter: Sendable {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// From then on a post reaches no observer, and queued deliveries are not made. A sequence still
-  /// returns the messages that it had stored. A later observation ends at once. Calls that began on
-  /// another thread may still be running when this method returns. A second call does nothing.
+  /// From then on a post reaches no observer, queued deliveries are not made, and a later
+  /// observation ends at once. A sequence still returns the messages that it had stored. Calls that
+  /// began on another thread may still be running when this method returns. A second call does
+  /// nothing.
   ///
   /// The observers of ``events`` and ``failures`` stay until the center is released.
   ///
   /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
-  /// finished, because unrelated parts of the program observe it. Finishing it is a precondition
+  /// finished, because unrelated parts of the program observe it: to do so is a precondition
   /// failure.
   ///
   /// - Complexity: O(*n* log *n*) in the observations.
@@ -247,7 +248,7 @@ extension MessageCenter: CustomStringConvertible {
 }
 
 extension MessageCenter: CustomReflectable {
-  /// Shows nothing beside the description.
+  /// Empty, so that a debugger shows the description alone.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -264,8 +265,8 @@ extension MessageCenter {
   /// Runs `operation` with another default center, which isolates a test from other tests.
   ///
   /// The replacement applies to the task that runs the operation, and to the child tasks and
-  /// unstructured tasks (`Task { }`) that it makes. A detached task, a block on a queue and a thread
-  /// that it begins have the shared center. So do observers that do not run on the poster's thread.
+  /// unstructured tasks (`Task { }`) that it makes. A detached task, a block on a queue, a thread
+  /// that it begins, and observers that do not run on the poster's thread use the shared center.
   public static func withDefault<Result>(
     _ center: MessageCenter, operation: () throws -> Result
   ) rethrows -> Result {

@@ -9,9 +9,9 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// It is a value: store it, send it to another thread, observe it as often as you like. It keeps
-  /// its center alive, but not the subject. Observers and sequences about a subject that has died
-  /// receive nothing.
+  /// It is a value, which you can store, send to another thread, and observe as often as you like.
+  /// It keeps its center alive, but not the subject. Observers and sequences about a subject that
+  /// has died receive nothing.
   public struct Messages<M: Message>: ObservationSource {
     /// The values that observers receive.
     public typealias Element = M
@@ -20,7 +20,7 @@ extension MessageCenter {
     public let signal: Signal<M>
   }
 
-  /// A message and what it is about.
+  /// A message and its subject.
   public struct Posted<M: Message>: Sendable where M.Subject: Sendable {
     /// The message.
     public let message: M
@@ -42,8 +42,8 @@ extension MessageCenter {
   /// - Parameters:
   ///   - type: The type of the messages.
   ///   - subject: The subject of the messages. It is compared by identity and not kept alive. A new
-  ///     object that reuses its address after its death is not mistaken for it. Nothing is received
-  ///     about an object that has died or whose deinit has begun.
+  ///     object at its address after its death is not mistaken for it. If the object has died, or
+  ///     its deinit has begun, nothing is received.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
     Messages(signal: Signal(.of(self, about: subject)))
   }
@@ -164,8 +164,8 @@ extension MessageCenter {
   /// ```
   ///
   /// Observers of any message and observers of single types run in one order, the order in which
-  /// they registered. A center that has observers of any message makes one existential value for
-  /// each post. The value is on the stack if the message has three words or fewer.
+  /// they registered. While there are observers of any message, each post makes one existential
+  /// value, which is allocated if the message is larger than 24 bytes.
   public var anyMessage: Signal<PostedMessage> { Signal(base: AnyMessageBase(self)) }
 }
 

@@ -4,18 +4,18 @@ extension StateSource {
   /// The state of both values together.
   ///
   /// Each change of either state is a change of the pair. The notifications of the pair are
-  /// serialized: if another thread makes a change meanwhile, the notifying thread delivers that
-  /// change next.
+  /// serialized: if another thread makes a change during a notification, the notifying thread
+  /// delivers that change next.
   ///
-  /// The `failures` of both states report what an observer of the pair throws.
+  /// The `failures` of both states report the errors that an observer of the pair throws.
   ///
-  /// Once one of the states has finished, changes of the pair carry the last value that it delivered.
-  /// The pair's `value` still reads both states.
+  /// When one of the states has finished, changes of the pair carry the last value that it
+  /// delivered, but the pair's `value` still reads both states.
   ///
-  /// Make a combined state once, and keep it, because each one that is made observes both states. It
-  /// keeps both states alive. Its observers do not: they end when both states have ended. If an owner
-  /// without a ``Lifetime`` dies, its observer and these observations stay for a while. The next
-  /// change of either state releases them, or further owners that observe this state do.
+  /// Make a combined state once, and keep it, because each one that is made observes both states.
+  /// It keeps both states alive. Its observers do not: they end when both states have ended. If an
+  /// owner without a ``Lifetime`` dies, its observer and these observations stay until the next
+  /// change of either state, or further owners that observe this state, release them.
   ///
   /// - Parameters:
   ///   - other: The state whose value is the second of the pair.

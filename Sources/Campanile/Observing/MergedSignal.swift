@@ -6,11 +6,11 @@ extension ObservationSource {
   /// activity.observe(owner: timer) { timer, _ in timer.restart() }
   /// ```
   ///
-  /// Each observer receives the elements of one source in their order. Elements that two threads send
-  /// at once come in either order. Nothing is registered with the two sources until somebody
-  /// observes. Then each observer has an observation of each source, which ends with it, and an
-  /// observation of its own. So its position among the other observers of the two sources is that of
-  /// its registration, and `removeObservers(ownedBy:)` of the two does not find it.
+  /// Each observer receives the elements of one source in their order; elements that two threads
+  /// send at once have no order. Each observer registers with both sources when it begins to
+  /// observe, and these observations end with it. So its position among the other observers of the
+  /// two sources is that of its registration, but `removeObservers(ownedBy:)` of the two sources
+  /// does not find it.
   ///
   /// An error that an observer throws is printed on standard error, because it belongs to no source.
   ///

@@ -53,54 +53,55 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 
   /// Ends the observation with its first call.
   ///
-  /// If many threads post at once, one of them delivers. No second call begins, and what the
-  /// observer captured is released when the call has returned. Ending in this way does not cancel
-  /// the task of an asynchronous observer. Canceling the observation while the call runs does.
+  /// If many threads post at once, one of them delivers, no second call begins, and the observer's
+  /// captures are released when the call has returned. Ending in this way does not cancel the task
+  /// of an asynchronous observer, but canceling the observation during the call does.
   ///
-  /// At a state or a derived source, the bounded buffer of a synchronous observer takes values during the
-  /// call, and discards them after it.
+  /// At a state or a derived source, the bounded buffer of a synchronous observer takes values
+  /// during the call, and discards them after it.
   public static var once: Self { Self(SourceOptions(isOnce: true)) }
 }
 
 extension ObservationOptions where Source: StateSource {
   /// Begins with a call that carries the value at the registration; changes wait until it returns.
   ///
-  /// A concurrent asynchronous observer receives the changes that waited one after the other. Each
-  /// later change has its own call at once.
+  /// A concurrent asynchronous observer receives the changes that waited one after the other, and
+  /// each later change in its own call at once.
   ///
   /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
   /// instead. A bounded sequence drops the first value like any other.
   ///
-  /// The call is made on the observer's delivery. It is made before `observe` returns if delivery is
+  /// The call is made on the observer's delivery: before `observe` returns if the delivery is
   /// immediate, or if the caller is on the delivery's target and a post from there would run the
-  /// observer inline. A delivery that always queues makes it later: an `ordered` one, one with a
-  /// bounded buffer, or one to an actor, an executor, a global queue or an asynchronous observer.
+  /// observer inline. A delivery that always queues makes the call later: an `ordered` one, one
+  /// with a bounded buffer, or one to an actor, an executor, a global queue or an asynchronous
+  /// observer.
   ///
-  /// The first call of a combined state carries the values that its two states have delivered to it. A
-  /// change that one of them is still delivering follows as a change.
+  /// The first call of a combined state carries the values that its two states have delivered to
+  /// it. If one of them is still delivering a change, the change follows.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 
 extension ObservationOptions where Source: StateSource {
   /// Says that the observer does not use the old values of the changes.
   ///
-  /// While all observers of a state say so, ``CurrentValue/update(_:)`` keeps no old value, and an
-  /// array that it appends to is not copied. The old values of these changes are `nil`. With
-  /// `.distinct`, which compares the old value, this makes no difference.
+  /// If all observers of a state say so, ``CurrentValue/update(_:)`` keeps no old value, so an
+  /// array that it appends to is not copied, and the old values of these changes are `nil`. With
+  /// `.distinct`, which compares the old value, this option has no effect.
   public static var withoutOld: Self { Self(SourceOptions(isWithoutOld: true)) }
 }
 
 extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
-  /// It compares the old and the new value of the change. `==` runs where the observer runs, and no
-  /// lock is held. If the value is an object that is changed in place, both are that object, and the
-  /// change is left out. A value that is not equal to itself, such as a floating-point NaN, is never
-  /// left out: two states that set each other would go on with it for ever.
+  /// It compares the old and the new value of the change. `==` runs where the observer runs, while
+  /// no lock is held. If the value is an object that is changed in place, both are that object, so
+  /// the change is left out. A value that is not equal to itself, such as a floating-point NaN, is
+  /// never left out, so two states that set each other to it never come to rest.
   ///
-  /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an equal
-  /// value takes no room. A change for what was missed in a pause may then be delivered although its
-  /// values are equal.
+  /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an
+  /// equal value takes no room. The change that such an observer receives after a pause may have
+  /// equal values.
   public static var distinct: Self {
     Self(
       SourceOptions(isRepetition: { change in

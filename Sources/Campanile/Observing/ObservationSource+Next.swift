@@ -5,8 +5,9 @@ extension ObservationSource {
   /// let track = try await center.messages(of: TrackChanged.self).next(within: .seconds(5))
   /// ```
   ///
-  /// It observes from the call on, before it suspends. To be sure not to miss an element that is
-  /// sent by what you do next, call it in an `async let`, or read ``values(buffering:_:file:line:)``.
+  /// It observes from the call on, before it suspends. If the code after the call causes the
+  /// element, make a sequence with ``values(buffering:_:file:line:)`` before that code, and read it
+  /// afterwards.
   ///
   /// - Parameters:
   ///   - limit: How long to wait.
@@ -40,15 +41,15 @@ public struct MissingElement: Error, Sendable, Hashable, CustomStringConvertible
     private enum Kind { case late, ended }
     private let kind: Kind
 
-    /// Nothing was sent in time.
+    /// No element was sent in time.
     public static let late = Code(kind: .late)
-    /// The source ended first, so that nothing will be sent.
+    /// The source ended first, so no element will be sent.
     public static let ended = Code(kind: .ended)
   }
 
   /// The kind of failure.
   public let code: Code
-  /// The awaited type, how long the wait was, and where.
+  /// A sentence with the awaited type, the time limit, the file and the line.
   public let description: String
 
   /// - Parameter limit: How long the wait was, or `nil` if the source ended first.

@@ -55,8 +55,8 @@ extension ObservationSource {
   /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the sender's thread by default.
   ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
   ///     that queues: with `.immediate` it is a precondition failure.
@@ -66,7 +66,8 @@ extension ObservationSource {
   ///   - observer: Called with the owner and one element at a time, in the order in which they were
   ///     sent. With `.immediate`, threads that send at once may call it at once. If it throws, the
   ///     source's `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
@@ -108,8 +109,8 @@ extension ObservationSource {
   /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
   ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many elements wait for an observer that is behind.
@@ -118,7 +119,8 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -142,7 +144,8 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Instance: Actor>(
     on instance: Instance, buffering: Buffering = .unbounded,
@@ -190,8 +193,8 @@ extension ObservationSource {
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - execution: Whether a call waits for the previous one.
   ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
   ///     execution no element waits, so a bound is a precondition failure.
@@ -200,7 +203,8 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, in a task without isolation. If it throws, the source's
   ///     `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
@@ -248,8 +252,8 @@ extension ObservationSource {
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
   ///   - execution: Whether a call waits for the previous one.
   ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
@@ -259,7 +263,8 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
@@ -288,7 +293,8 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observeAsync<Instance: Actor>(
     on instance: Instance, execution: AsyncExecution = .oneAtATime,

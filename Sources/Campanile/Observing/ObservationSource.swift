@@ -1,8 +1,8 @@
 /// Anything that can be observed.
 ///
-/// Sources are: a broadcaster, a state, the messages of a type, and the notifications of a name.
-/// You can store a source in a property, or as a ``Signal`` in an array, and pass it on. All
-/// sources are observed in the same ways.
+/// Sources are a broadcaster, a state, the messages of a type, and the notifications of a name. You
+/// can store a source in a property, or as a ``Signal`` in an array, and pass it on. All sources
+/// are observed in the same ways:
 ///
 /// ```swift
 /// ticks.observe(owner: self, on: .main) { screen, tick in screen.count = tick }
@@ -13,11 +13,11 @@
 /// ## Behavior
 ///
 /// Observers receive each element once. Immediate observers are called in the order in which they
-/// registered, and so are those on one target. The forms with an owner hold the owner weakly and
-/// pass it to the observer. They keep the owner alive during the
-/// call, and the observation ends with the owner. The forms without an owner return a token that
-/// ends the observation when it is released. Every method is safe from any thread and from inside
-/// an observer. No lock is held while an observer runs.
+/// registered, and so are those on one target. The forms with an owner hold the owner weakly, pass
+/// it to the observer, and keep it alive during the call; the observation ends with the owner. The
+/// forms without an owner return a token that ends the observation when it is released. Every
+/// method is safe from any thread and from inside an observer, because no lock is held while an
+/// observer runs.
 ///
 /// Registering takes a lock briefly and allocates three objects without an owner, and about five
 /// with one. The cost does not depend on the number of observers.
@@ -38,7 +38,7 @@ public protocol ObservationSource<Element>: Sendable {
 
   /// The elements of this source as a signal, which can only be observed.
   ///
-  /// Each call of `observe` reads this property. The signal keeps alive what it needs of the
-  /// source.
+  /// Each call of `observe` reads this property. The signal retains the parts of the source that it
+  /// needs.
   var signal: Signal<Element> { get }
 }

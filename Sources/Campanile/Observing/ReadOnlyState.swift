@@ -1,4 +1,4 @@
-/// A state that can be read and observed, and not set.
+/// A state that can be read and observed, but not set.
 ///
 /// ```swift
 /// final class Player {
@@ -11,10 +11,10 @@
 /// }
 /// ```
 ///
-/// It is a value: store it in a property or an array, or send it to another thread. It keeps its
-/// ``CurrentValue`` alive. The promises of a current value also hold for states that are derived
-/// from it. Notifications are serialized. No change is left out or delivered twice, and the last
-/// change that an observer receives carries the newest value.
+/// It is a value, which you can store in a property or an array, or send to another thread. It
+/// keeps its ``CurrentValue`` alive. The promises of a current value also hold for states that are
+/// derived from it: notifications are serialized, no change is left out or delivered twice, and the
+/// last change that an observer receives carries the newest value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
   /// The values that observers receive.
   public typealias Element = ValueChange<Value>
@@ -57,9 +57,9 @@ extension StateSource {
   /// Every change of this state is a change of the derived state, even if its old and new values
   /// are equal. Observe with `.distinct` to leave such changes out.
   ///
-  /// - Parameter transform: Called once for each read of the value. For each observer and change it
-  ///   is called twice, with the old and the new value, where the observer runs. For an observer with
-  ///   a bounded buffer and `.distinct` it is also called twice on the thread that sets the value.
+  /// - Parameter transform: Called once for each read of the value, and twice for each observer and
+  ///   change, with the old and the new value, where the observer runs. For an observer with a
+  ///   bounded buffer and `.distinct` it is also called twice on the thread that sets the value.
   /// - Returns: A state that keeps only this state alive.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Result

@@ -1,6 +1,6 @@
 /// The read-only view of a source, which can only be observed.
 ///
-/// Expose a signal to code that may observe and may not send:
+/// Expose a signal to code that may observe, but must not send:
 ///
 /// ```swift
 /// final class Player {
@@ -9,9 +9,9 @@
 /// }
 /// ```
 ///
-/// A signal is a value: store it in a property or an array, or send it to another thread. It keeps
-/// its source alive. Its observations end with the source. They do not keep it alive, unless their
-/// documentation says so.
+/// A signal is a value, which you can store in a property or an array, or send to another thread.
+/// It keeps its source alive. Its observations do not, unless their documentation says so: they end
+/// with the source.
 public struct Signal<Element: Sendable>: ObservationSource {
   private enum Base: Sendable {
     case source(any SignalBase<Element>)

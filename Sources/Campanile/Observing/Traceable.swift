@@ -2,7 +2,7 @@
 ///
 /// A `Trace` of the module CampanileInspector records the events of such sources.
 public protocol Traceable: Sendable {
-  /// Reports what happens at the source.
+  /// Reports each post, call and registration of the source.
   var events: Signal<SourceEvent> { get }
   /// The live observations, oldest first.
   var registrations: [RegistrationDescription] { get }

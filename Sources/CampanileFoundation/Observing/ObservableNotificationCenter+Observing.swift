@@ -38,8 +38,8 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the posting thread by default.
   ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
   ///     delivery that queues: with `.immediate` it is a precondition failure.
@@ -49,7 +49,8 @@ extension ObservableNotificationCenter {
   ///   - observer: Called with the owner and one notification at a time, in the order in which they
   ///     were posted. With `.immediate`, threads that post at once may call it at once. An error that
   ///     it throws is written to standard error. Other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: Delivery = .immediate,
@@ -92,8 +93,8 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: The object whose end ends the observation. It is not kept: an object that
-  ///     nothing else keeps ends the observation at once.
+  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
+  ///     other references ends the observation at once.
   ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
   ///     delivery waits there. `.main.ordered` always queues.
   ///   - buffering: How many notifications wait for an observer that is behind.
@@ -103,7 +104,8 @@ extension ObservableNotificationCenter {
   ///   - observer: Called with the owner and one notification at a time, isolated to the main
   ///     actor. An error that it throws is written to standard error. Other observers are still
   ///     called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: MainDelivery,
@@ -130,7 +132,8 @@ extension ObservableNotificationCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor and one notification at a time, isolated to the actor. An
   ///     error that it throws is written to standard error. Other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  /// - Returns: A handle that can end the observation earlier. Its release does not end the
+  ///   observation.
   @discardableResult
   public func observe<Instance: Actor>(
     _ name: Notification.Name?, on instance: Instance, buffering: Buffering = .unbounded,

@@ -137,7 +137,7 @@ public final class DistributedCenter: Sendable {
   ///   - file: The caller's file, for ``description``.
   ///   - line: The caller's line.
   ///   - block: Called for each notification.
-  /// - Returns: A token for `removeObserver(_:)`. Releasing it ends nothing.
+  /// - Returns: A token for `removeObserver(_:)`. Its release does not end the observation.
   public func addObserver(
     forName name: NSNotification.Name?, object: String?, queue: OperationQueue?,
     file: StaticString = #fileID, line: UInt = #line,
