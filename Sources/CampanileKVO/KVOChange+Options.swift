@@ -17,7 +17,7 @@ extension KVOChange {
     /// A change inside the prior call is part of the change that it announces.
     public static var prior: Self { Self(.prior) }
 
-    /// Also reports the value before the change: the one that was reported before.
+    /// Also reports the value before the change, which is the one that was reported before.
     ///
     /// It is kept until the next change, so a collection that is changed in place is copied.
     public static var old: Self { Self(.old) }
@@ -51,7 +51,7 @@ extension KVOChange {
 extension KVOChange.Options where Value: Equatable {
   /// Leaves out changes whose old and new value are equal.
   ///
-  /// `==` runs where the change is reported, and no lock is held. A prior call is made before the
+  /// `==` runs where the change is reported, while no lock is held. A prior call is made before the
   /// new value is known, so it is made for equal values too.
   public static var distinct: Self {
     Self(.distinct) { one, other in
@@ -72,8 +72,8 @@ extension KVOChange.Options {
 }
 
 extension KVOChange {
-  /// Options of an observation of an object that any thread may change: those of ``Options`` without
-  /// `.prior`, since another thread may make a change between the prior call and its change.
+  /// Options for an object that any thread may change: those of ``Options`` without `.prior`,
+  /// because another thread may make a change between the prior call and its change.
   public struct SharedOptions: ExpressibleByArrayLiteral, CustomStringConvertible {
     let options: Options
 
@@ -101,7 +101,7 @@ extension KVOChange {
 
 extension KVOChange.SharedOptions where Value: Equatable {
   /// Leaves out changes whose old and new value are equal; `==` runs where the change is reported,
-  /// and no lock is held.
+  /// while no lock is held.
   public static var distinct: Self { Self(.distinct) }
 }
 

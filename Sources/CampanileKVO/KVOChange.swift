@@ -1,6 +1,6 @@
 /// One change of an observed value, as its observers receive it.
 ///
-/// The values do not change any more, wherever and whenever the observer runs.
+/// The values are those of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
   // The first fields: their places do not depend on the type of the value, which code that checks
   // them need not look up.
@@ -29,7 +29,7 @@ public struct KVOChange<Value> {
   ///
   /// - For a path of one stored property: that property.
   /// - For any other path: those of the properties it reads that changed, also in a transaction. If
-  ///   a setter reports its own change and sets other properties meanwhile, only its own property.
+  ///   a setter that reports its own change also sets other properties, only its own property.
   /// - In the initial call: none.
   public var changedPaths: [KVOPath] { changed?.all ?? [path] }
   /// The properties that changed, unless it is the observed property itself.
@@ -131,10 +131,10 @@ extension KVOChange {
 
   /// The edit of a value.
   ///
-  /// An observer can keep a copy of a collection. It applies each edit to the copy, and replaces
-  /// the copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting, and so
-  /// is the first edit after changes that the observer missed, because it was paused or too slow for
-  /// a bounded buffer. The indexes of a prior call are those of the change that is about to be made.
+  /// An observer that keeps a copy of a collection applies each edit to the copy, and replaces the
+  /// copy by ``KVOChange/new`` at each setting. The edits of a transaction are a setting, and so is
+  /// the first edit after changes that the observer missed, because it was paused or too slow for a
+  /// bounded buffer. The indexes of a prior call are those of the change that is about to be made.
   /// For edits of a set, the indexes are empty.
   public enum Kind: Sendable, Hashable {
     /// The value was set, changed in place, announced by hand, or edited while other changes were

@@ -1,13 +1,13 @@
 import Campanile
 
-/// Which property a change is about: the identity of a key path.
+/// The identity of a key path, which says which property has changed.
 ///
 /// ```swift
 /// if change.path == \Player.title { … }
 /// ```
 ///
-/// It compares with key paths, but no value can be read through it. So it is `Sendable`: reading
-/// may need the isolation in which the key path was made.
+/// It compares with key paths, but no value can be read through it, which may need the isolation in
+/// which the key path was made. So it is `Sendable`.
 public struct KVOPath: Sendable, Hashable, CustomStringConvertible {
   let identity: KeyPathIdentity
 

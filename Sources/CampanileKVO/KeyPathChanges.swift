@@ -17,9 +17,9 @@ import Synchronization
 /// leads to another object, they end at the next change after that. If the key path reads no
 /// property that can be observed, one line on standard error says so, and the source has finished.
 ///
-/// Changes are not coalesced. A sequence with the buffering `.newest(1)` leaves out the changes for
-/// which its reader was too slow. Among the observers of the key path, a source has the place at
-/// which it was made, and its observers are called there.
+/// Changes are not coalesced, except that a sequence with the buffering `.newest(1)` leaves out the
+/// changes for which its reader was too slow. Among the observers of the key path, those of a
+/// source are called in the order in which the source was made.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
 /// later change in order, like the followers of a `CurrentValue`. The old value of a change is the
@@ -41,8 +41,8 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 }
 
 extension KeyPathChanges: Traceable, ValueDescribing {
-  /// Reports what happens at the key path of the object: changes that have observers as posts, and
-  /// all observers, those of controllers, and one for each value of this type.
+  /// Reports the changes that have observers as posts, and all observers of the key path: those of
+  /// controllers, and one for each value of this type.
   public var events: Signal<SourceEvent> { base.registration.sourceEvents }
 
   /// The live observations of the key path, whoever made them, oldest first.

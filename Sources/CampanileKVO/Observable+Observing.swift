@@ -14,9 +14,9 @@ extension Observable where Self: AnyObject {
   ///   - line: The caller's line.
   ///   - observer: Called with the object and the change, before the setter returns. Errors that it
   ///     throws are written to standard error.
-  /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
-  ///   not the object. Keep it in a property. Any thread may release it, and then what the observer
-  ///   captured is released on that thread.
+  /// - Returns: A token that ends the observation when it is released, so keep it in a property. It
+  ///   retains the observer, but not the object. Any thread may release it, and then releases the
+  ///   captures of the observer too.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -26,11 +26,11 @@ extension Observable where Self: AnyObject {
     return request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads until the token is released, and calls the observer where one of
-  /// these properties is changed.
+  /// Observes the properties that a closure reads until the token is released, and calls the
+  /// observer where one of them is changed.
   ///
-  /// The closure runs in the isolation of the caller, and again after each change of a property that
-  /// it has read. Everything else is as in ``observe(_:options:isolation:file:line:_:)``.
+  /// The closure runs in the isolation of the caller, and again after each change of a property
+  /// that it has read. Otherwise this method is like ``observe(_:options:isolation:file:line:_:)``.
   public func observe<Value>(
     of value: @escaping (Self) -> Value, options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -71,7 +71,7 @@ extension SharedObservable {
   ///   - line: The caller's line.
   ///   - observer: Called with the object and the change. Errors that it throws are written to
   ///     standard error.
-  /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
+  /// - Returns: A token that ends the observation when it is released. It retains the observer, but
   ///   not the object.
   public func observe<Value: Sendable>(
     _ keyPath: any KeyPath<Self, Value> & Sendable,
@@ -83,11 +83,11 @@ extension SharedObservable {
     return request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads until the token is released, and calls the observer on the
-  /// thread that changes one of these properties.
+  /// Observes the properties that a closure reads until the token is released, and calls the
+  /// observer on the thread that changes one of them.
   ///
   /// The closure runs again after each change of a property that it has read, on the thread that
-  /// calls the observer. Everything else is as in ``observe(_:options:file:line:_:)``.
+  /// calls the observer. Otherwise this method is like ``observe(_:options:file:line:_:)``.
   public func observe<Value: Sendable>(
     of value: @escaping @Sendable (Self) -> Value,
     options: KVOChange<Value>.SharedOptions = .init(),

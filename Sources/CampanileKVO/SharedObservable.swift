@@ -12,11 +12,11 @@
 /// }
 /// ```
 ///
-/// Observers of such a class are `@Sendable`, since they run on the thread that makes the change.
+/// Observers of such a class are `@Sendable`, because they run on the thread that makes the change.
 ///
-/// A class that stays in one isolation conforms to the standard `Observable` instead. Such a class
-/// is plain, or isolated to the main actor. A class conforms to one of the two protocols, and the
-/// compiler chooses the form of `observe` from that.
+/// A class that stays in one isolation, because it is plain or isolated to the main actor, conforms
+/// to the standard `Observable` instead. A class conforms to one of the two protocols, by which the
+/// compiler chooses the form of `observe`.
 ///
 /// `withObservationTracking` and `Observations` work with the properties of both.
 public protocol SharedObservable: AnyObject, Sendable {}

@@ -14,11 +14,11 @@ internal import Campanile
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
 /// copies the elements once. A call that changes nothing reports nothing. Only
 /// `replaceSubrange(_:with:)` may make two changes. An algorithm of `MutableCollection`, such as
-/// `partition(by:)`, makes several: call it in `edit(_:)` for one change.
+/// `partition(by:)`, makes several, so call it in `edit(_:)` for one change.
 ///
-/// Create a proxy when it is needed, since it keeps the object alive, and use it in the isolation of
-/// the object. A call is not atomic: if several threads edit one array at once, the last setter
-/// prevails. To read an array that other threads edit, read ``elements`` once, and not element by
+/// Create a proxy when it is needed, because it keeps the object alive, and use it in the isolation
+/// of the object. A call is not atomic: if several threads edit one array at once, the last setter
+/// prevails. To read an array that other threads edit, read ``elements`` once instead of element by
 /// element.
 ///
 /// The key path may lead through other objects and forwarding properties. The change is reported as
@@ -136,9 +136,9 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Replaces the elements in a range.
   ///
-  /// Elements are replaced as far as both sides have them. The rest is an insertion or a removal,
-  /// as a separate change. If an observer of the first change leaves fewer elements, the range of
-  /// the second change is cut at the end of the array.
+  /// As many elements as both sides have are replaced. The rest is an insertion or a removal, as a
+  /// separate change; if an observer of the first change removes elements, the range of the second
+  /// change is cut at the end of the array.
   public func replaceSubrange(_ range: Range<Int>, with new: some Collection<Element>) {
     // `new` may be a view of this very array, which the first change modifies.
     let new = Array(new)

@@ -10,10 +10,10 @@ import Campanile
 /// }
 /// ```
 ///
-/// It has the methods of an array. An element that is moved, sorted or swapped keeps its identity:
-/// the change reports a move. An element that is set is a replacement. Use the editor in the closure
-/// of ``KVOArray/edit(_:)`` alone: its elements know their indexes of that edit, so an editor that is
-/// assigned in a later edit reports wrong indexes. Creating it takes O(*n*).
+/// It has the methods of an array. An element that is moved, sorted or swapped keeps its identity,
+/// so the change reports a move; an element that is set is a replacement. Use the editor only in
+/// the closure of ``KVOArray/edit(_:)``, because its elements store their indexes in that edit, so
+/// an editor that is assigned in a later edit reports wrong indexes. Creating it takes O(*n*).
 public struct KVOArrayEditor<Element> {
   /// An element, and its index in the array before the edit, if it was there.
   private struct Slot {

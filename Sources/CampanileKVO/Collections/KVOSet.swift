@@ -8,7 +8,7 @@
 /// Each call is one change of the property: it reads the set once, changes it, and sets it, which
 /// copies the members once. A call that changes nothing reports nothing. The inserted and removed
 /// members are computed on request: see ``KVOChange/insertedMembers()``. Create a proxy when it is
-/// needed, since it keeps the object alive, and use it in the isolation of the object.
+/// needed, because it keeps the object alive, and use it in the isolation of the object.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, Set<Element>>

@@ -2,9 +2,9 @@ public import Campanile
 
 /// Objects that any thread may change, observed at another place.
 extension KVOController where Owner: Sendable {
-  /// Observes a key path of an object that any thread may change, and calls the observer at a place.
+  /// Observes a key path of an object that any thread may change, and calls the observer elsewhere.
   ///
-  /// The observer gets the values of the change, however late it runs. No call begins once the
+  /// However late the observer runs, it receives the values of the change. No call begins once the
   /// observation has ended.
   ///
   /// - Parameters:
@@ -39,7 +39,7 @@ extension KVOController where Owner: Sendable {
   /// Observes a key path of an object that any thread may change, and calls the observer on the main
   /// actor.
   ///
-  /// The observer gets the values of the change, however late it runs. No call begins once the
+  /// However late the observer runs, it receives the values of the change. No call begins once the
   /// observation has ended. Parameters and result are those of the form for any other delivery.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(

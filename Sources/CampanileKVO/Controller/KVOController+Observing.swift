@@ -30,15 +30,15 @@ extension KVOController {
       reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads, and calls the observer where one of these properties is
+  /// Observes the properties that a closure reads, and calls the observer where one of them is
   /// changed.
   ///
   /// ```swift
   /// kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in … }
   /// ```
   ///
-  /// Each call makes a new observation. The closure runs in the isolation of the caller, and again
-  /// after each change of a property that it has read. Everything else is as in
+  /// Each call adds an observation. The closure runs in the isolation of the caller, and again
+  /// after each change of a property that it has read. Otherwise this method is like
   /// ``observe(_:_:options:policy:isolation:file:line:_:)``.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
@@ -83,11 +83,11 @@ extension KVOController where Owner: Sendable {
       reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads of an object that any thread may change, and calls the observer
-  /// on the thread that changes it.
+  /// Observes the properties that a closure reads of an object that any thread may change, and
+  /// calls the observer on the thread that changes one.
   ///
-  /// Each call makes a new observation. The closure runs again after each change of a property that
-  /// it has read, on the thread that calls the observer. Everything else is as in
+  /// Each call adds an observation. The closure runs again after each change of a property that it
+  /// has read, on the thread that calls the observer. Otherwise this method is like
   /// ``observe(_:_:options:policy:file:line:_:)``.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(

@@ -18,28 +18,28 @@ public import Campanile
 /// ## Behavior
 ///
 /// An observer is called for each change of a property that the key path reads: the one at its end,
-/// an object on the way, or what the value is computed from. The call is made where the change is
-/// made, before the setter returns. The observers of a key path receive its changes in the order in
-/// which they were made, and each change in the order in which they registered.
-/// <doc:TheContractOfKeyPaths> says the rest. To run an observer elsewhere, observe the object's
+/// an object on the way, or one from which the value is computed. The call is made where the change
+/// is made, before the setter returns. The observers of a key path receive its changes in the order
+/// in which they were made, and each change in the order in which they registered, as
+/// <doc:TheContractOfKeyPaths> says in full. To run an observer elsewhere, observe the object's
 /// `changes(of:)`.
 ///
 /// The class of the object decides the form. A class that stays in one isolation conforms to the
 /// standard `Observable`, and its observers stay in that isolation too. A class that any thread may
 /// change conforms to ``SharedObservable``; its observers are `@Sendable`, and so is the owner.
 ///
-/// The controller does not keep its owner. It keeps the observed objects only if asked to. An
-/// observation ends with the controller, its owner or the observed object, or by one of the
-/// `unobserve` methods. No call begins after its end. An object may observe itself; the observation
-/// does not keep it alive.
+/// The controller does not retain its owner, and retains the observed objects only if it is asked
+/// to. An observation ends with the controller, its owner or the observed object, or by one of the
+/// `unobserve` methods, and no call begins after its end. An object may observe itself; the
+/// observation does not keep it alive.
 ///
-/// The controller observes one key path of one object once. Its ``Policy-swift.enum`` decides what
-/// a second call does. Key paths are the same if they compare equal: the key path of a subclass
+/// The controller observes one key path of one object once; its ``Policy-swift.enum`` decides what
+/// a second call does. Key paths are the same if they compare equal, so the key path of a subclass
 /// differs from that of its superclass.
 ///
-/// A controller is `Sendable` if its owner is. It is then safe to use from any thread, and inside
-/// an observer. No lock is held while an observer runs. The cost of an observation depends on the
-/// number of observations of the same object, and not on those of others.
+/// A controller is `Sendable` if its owner is, and is then safe to use from any thread. No lock is
+/// held while an observer runs, so an observer may use the controller. The cost of an observation
+/// depends on the number of observations of the same object, and not on those of others.
 public final class KVOController<Owner: AnyObject> {
   /// The owner of the observations, as long as it lives.
   public var owner: Owner? { reference.object }
@@ -54,9 +54,9 @@ public final class KVOController<Owner: AnyObject> {
   /// Creates a controller that observes nothing, to be kept in a `lazy var` of its owner.
   ///
   /// - Parameters:
-  ///   - owner: The owner of the observations. It is not kept.
+  ///   - owner: The owner of the observations, which is held weakly.
   ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner
-  ///     is never kept, even if it is observed.
+  ///     is never retained, even if it is observed.
   ///   - onError: Called with errors that an observer throws, on the thread where the observer
   ///     threw. Without it, one line is written to standard error.
   public init(

@@ -2,8 +2,8 @@ internal import Campanile
 
 /// A class whose instances create their controller when it is first asked for.
 ///
-/// In a class hierarchy, the methods of each class use a controller of their own, so that no class
-/// ends observations of another.
+/// In a class hierarchy, the methods of each class use a separate controller, so that no class ends
+/// observations of another.
 ///
 /// ```swift
 /// @MainActor final class Screen: KVOControllerOwner {

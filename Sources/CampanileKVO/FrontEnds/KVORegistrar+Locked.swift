@@ -6,8 +6,8 @@ public import Synchronization
 extension KVORegistrar {
   /// Reads a property whose value is stored in a `Mutex`.
   ///
-  /// Call this in its getter, which should return what this method returns: observers receive the
-  /// stored values.
+  /// Call this in its getter, which should return the result as it is, because observers receive
+  /// the stored values.
   ///
   /// ```swift
   /// final class Counter: SharedObservable {
@@ -35,9 +35,9 @@ extension KVORegistrar {
   /// change once, in the order in which the lock was taken. Observers of other key paths that lead to
   /// the property receive the newest value.
   ///
-  /// One thread at a time calls the observers, also for changes that others make meanwhile. After
-  /// each 64 calls, it lets another thread that sets the property go on. Once the property has been
-  /// observed, a set copies the old value, so an array that is changed in place is copied.
+  /// One thread at a time calls the observers, also for changes that other threads make in the
+  /// meantime; after each 64 calls, it leaves the rest to another thread that sets the property.
+  /// Once the property has been observed, a set copies the old value, for example an array.
   public func set<Subject: SharedObservable, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,
     to newValue: Value
@@ -64,7 +64,7 @@ extension KVORegistrar {
   ///   - keyPath: The property.
   ///   - state: The lock that stores the value.
   ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   @discardableResult
   public func update<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,

@@ -20,17 +20,17 @@ extension KVORegistrar {
 
   /// Runs `mutation`, and reports it as a change of a property of a `SharedObservable`.
   ///
-  /// Call this in its setter, if the value is not stored in a `Mutex`. If it is, use
-  /// ``set(_:_:in:to:)`` or ``update(_:_:in:_:)``: their observers receive the values of each
-  /// change. Here an observer receives the value at the time of its call. Other threads may make
-  /// changes between the beginning and the end of this one.
+  /// Call this in its setter, if the value is not stored in a `Mutex`; if it is, use
+  /// ``set(_:_:in:to:)`` or ``update(_:_:in:_:)``, whose observers receive the values of each
+  /// change. Here an observer receives the value at the time of its call, because other threads may
+  /// make changes between the beginning and the end of this one.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
   ///   - mutation: Changes the value, under the lock of the class. If it throws, the change is
   ///     reported too.
-  /// - Returns: What `mutation` returns.
+  /// - Returns: The result of `mutation`.
   @inlinable
   public func withMutation<Subject: SharedObservable, Member, Result>(
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result

@@ -24,15 +24,15 @@ public import Observation
 /// - A property that is stored elsewhere, for instance behind another lock, calls
 ///   `access(_:keyPath:)` in its getter, and `withMutation(of:keyPath:_:)` in its setter.
 /// - An accessor that changes the property in place, such as `_modify`, calls
-///   ``willSet(_:keyPath:)`` before the change, and ``didSet(_:keyPath:)`` after it. Both calls are
-///   made on one thread: do not pass such a property `inout` to an asynchronous function.
+///   ``willSet(_:keyPath:)`` before the change, and ``didSet(_:keyPath:)`` after it. Both are
+///   called on one thread, so do not pass such a property `inout` to an asynchronous function.
 /// - For a property whose setter reports nothing, the code that changes it calls
 ///   `willChange(_:keyPath:)` before the change, and `didChange(_:keyPath:)` after it.
 ///
 /// Safe to use from any thread. The registrar allocates its tables when the first observation
-/// begins, and ends the observations in the deinit of its object. A change of an object that nobody
-/// observes costs two loads. Once `withObservationTracking` or `Observations` has tracked the object,
-/// a change also costs what the standard registrar costs.
+/// begins, and ends the observations in the deinit of its object. A change of an object without
+/// observers costs two loads. When `withObservationTracking` or `Observations` has tracked the
+/// object, a change also has the cost of the standard registrar.
 public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline let uses = PropertyUses()
   let standard = ObservationRegistrar()
@@ -47,9 +47,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Reports that a property of an `Observable` is read.
   ///
-  /// Call this in its getter, before the value is returned, if the value is stored, in the object or
-  /// elsewhere. A property that is computed from observed properties reports nothing: they do. A
-  /// getter that reports itself should read no observed properties.
+  /// Call this in its getter, before the value is returned, if the value is stored, in the object
+  /// or elsewhere. A property that is computed from observed properties need not report, because
+  /// they do, and a getter that reports itself should read no observed properties.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -92,7 +92,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///   - subject: The object.
   ///   - keyPath: The property.
   ///   - mutation: Changes the value. If it throws, the change is reported too.
-  /// - Returns: What `mutation` returns.
+  /// - Returns: The result of `mutation`.
   @inlinable
   public func withMutation<Subject: Observable & AnyObject, Member, Result>(
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
@@ -178,8 +178,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
     willSet(subject, keyPath: keyPath)
   }
 
-  /// Announces that a property of an `Observable` has changed, after `willChange(_:keyPath:)`;
-  /// otherwise does nothing.
+  /// Announces that a property of an `Observable` has changed; without an earlier
+  /// `willChange(_:keyPath:)` it has no effect.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

@@ -3,8 +3,8 @@ public import Observation
 
 /// A state that the standard Observation can track.
 ///
-/// Use it with `withObservationTracking`, with `Observations`, and in the body of a SwiftUI view.
-/// The body is evaluated again when the state has changed.
+/// Use it with `withObservationTracking`, with `Observations`, and in the body of a SwiftUI view,
+/// which is evaluated again when the state has changed.
 ///
 /// ```swift
 /// struct PlayButton: View {
@@ -18,10 +18,10 @@ public import Observation
 /// }
 /// ```
 ///
-/// Create it where the screen begins, and keep it: in a `@State`, or in a property of a model. A
-/// `@State` keeps the first one for as long as the view is shown. Each later `init` of the view
-/// creates another one, which is released at once. Do not create one in a body: each evaluation of
-/// the body would begin an observation.
+/// Create it where the screen begins, and keep it in a `@State`, or in a property of a model. A
+/// `@State` keeps the first one for as long as the view is shown; those of later `init`s of the
+/// view are released at once. Do not create one in a body, because each evaluation of the body
+/// would begin an observation.
 ///
 /// It follows the state on the main actor, from its creation until its release, and keeps the state
 /// alive. A change arrives as soon as the main actor is free: before the setter returns, if the

@@ -24,11 +24,11 @@ public import Observation
 /// observer costs three loads. When `withObservationTracking` or `Observations` has tracked the
 /// property, a set also has the cost of the standard registrar.
 ///
-/// While a property is changed in place, as by a mutating method, to read or set it is a
-/// precondition failure, in release builds too. Do not pass it `inout` to an asynchronous function:
-/// a change that ends on another thread than it began on ends the reports of later ones. Assign the
-/// property, never its storage: an assignment to `_title` ends the observations, or mixes those of
-/// two properties.
+/// While a property is changed in place, as by a mutating method, reading or setting it is a
+/// precondition failure, in release builds too. Do not pass it `inout` to an asynchronous function,
+/// because later changes are not reported if a change ends on another thread than it began on.
+/// Assign the property, never its storage: an assignment to `_title` ends the observations, or
+/// mixes those of two properties.
 @propertyWrapper
 public struct Observed<Value> {
   /// `nil` while the value is changed in place.

@@ -6,10 +6,10 @@
   extension KVOController {
     /// Observes a key path of an `NSObject`, and calls the observer where the change is made.
     ///
-    /// The properties on the way are `@objc dynamic`. The system reports that one has changed.
+    /// The properties on the way must be `@objc dynamic`, so that the system reports their changes.
     /// Options, policies, transactions and the end of the observation are the same as for other
-    /// objects. Changes of a collection are reported as settings. The death of the object is
-    /// noticed when the observation is inspected.
+    /// objects, but changes of a collection are reported as settings, and the death of the object
+    /// is noticed only when the observation is inspected.
     ///
     /// - Parameters:
     ///   - object: The observed object.
