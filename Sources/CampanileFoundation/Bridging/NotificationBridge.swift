@@ -15,23 +15,19 @@ public import Foundation
 ///
 /// A post in one center is also made in the other one, on the same thread, before the post returns.
 ///
-/// The bridge is one of the observers of each center, which are called in the order in which they
-/// registered. It carries a post when its turn comes. No post returns to a center that it has
-/// passed through, along any number of bridges. Bridges record these centers in the user info of
-/// the notifications that they post, as one more entry under ``pathKey``.
+/// The bridge is one of the observers of each center, so it carries a post when its turn comes in
+/// the order of registration. The subject of a message is the object of the notification; if that
+/// object cannot be a subject of the message's type, the message has no subject. A notification
+/// that cannot be decoded is not carried, and `onFailure` is called.
 ///
-/// The subject of a message is the object of the notification. If the object of a notification
-/// cannot be a subject of the message's type, the message has no subject. A notification that
-/// cannot be decoded is not carried, and `onFailure` is called.
+/// No post returns to a center that it has passed through, along any number of bridges, because
+/// bridges record these centers in the user info of the notifications that they post, in an entry
+/// under ``pathKey``. So if an observer posts a carried notification again, with that entry, it is
+/// not carried to the centers that the entry names. To have it carried everywhere, post a new
+/// notification, or remove the entry. Two bridges between the same centers, or two paths along
+/// several bridges, carry a post twice.
 ///
-/// Two bridges between the same centers carry a post twice, and so do two ways along several
-/// bridges.
-///
-/// If an observer posts a carried notification again, with that entry, it is not carried to the
-/// centers that the entry names. To have it carried everywhere, post a new notification, or remove
-/// the entry.
-///
-/// Releasing the bridge ends it. It keeps both centers until then. All methods are safe to call
+/// The bridge keeps both centers until its release, which ends it. All methods are safe to call
 /// from any thread.
 public final class NotificationBridge: Sendable {
   /// The directions in which a bridge carries a type.
@@ -72,10 +68,10 @@ public final class NotificationBridge: Sendable {
   /// Carries a type from now on.
   ///
   /// For a type that is already carried, this changes the direction and `onFailure`. A post that is
-  /// made meanwhile is carried once at most.
+  /// made during the call is carried once at most.
   ///
   /// - Parameters:
-  ///   - type: The type, which defines how its notifications are read and written.
+  ///   - type: The type, which decodes and encodes its notifications.
   ///   - direction: Both ways by default.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.

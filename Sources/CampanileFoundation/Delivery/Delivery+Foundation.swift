@@ -39,11 +39,11 @@ extension Delivery {
   /// with a bounded buffer may be called in the meantime, if the outer call is inline. Deliveries
   /// that name other modes are made if the run loop is in one of their modes.
   ///
-  /// The run loop is not retained. When its thread ends, waiting deliveries are discarded and
-  /// counted, and so are later ones: see ``discardedDeliveryCount``.
+  /// The run loop is not retained. When its thread ends, waiting and later deliveries are
+  /// discarded, and counted in ``discardedDeliveryCount``.
   ///
-  /// A run loop that is not run delivers nothing. On Linux, that includes the main run loop of a
-  /// program with an asynchronous `main`, and of Swift Testing. Use `mainQueue` there.
+  /// No observer is called while the run loop does not run. On Linux, the main run loop does not
+  /// run in a program with an asynchronous `main`, nor in Swift Testing, so use `mainQueue` there.
   ///
   /// - Parameters:
   ///   - runLoop: The run loop. Pass it on its own thread, or pass `.main`. If it was passed on
@@ -64,9 +64,9 @@ extension Delivery {
   /// With `.current`, observers run on the thread that registers them. The thread must run its run
   /// loop, as in `RunLoop.current.run()`. Deliveries behave as with ``runLoop(_:modes:)``.
   ///
-  /// Foundation does not expose the run loop of another thread. The current thread and the main
-  /// thread can always be named. Any other thread can be named once it has called
-  /// `Delivery.thread(.current)` itself; before that, it is a precondition failure.
+  /// You can always pass the current thread and the main thread. Any other thread must have called
+  /// `Delivery.thread(.current)` itself before, because Foundation does not expose the run loop of
+  /// another thread; otherwise this is a precondition failure.
   public static func thread(_ thread: Thread) -> Delivery {
     .target(RunLoopTarget.of(thread))
   }
@@ -75,7 +75,7 @@ extension Delivery {
   /// had ended before.
   ///
   /// It counts the deliveries of all observers at the place, except observers with their own
-  /// buffer. Their losses are in the `droppedCount` of their registrations. The number is always 0
+  /// buffer, whose losses are in the `droppedCount` of their registrations. The number is always 0
   /// for `.immediate`.
   public var discardedDeliveryCount: Int { mailbox?.discardedCount ?? 0 }
 }

@@ -12,9 +12,9 @@ import Foundation
 ///   .values(buffering: .newest(8)) { … }
 /// ```
 ///
-/// It is a value: store it, send it to another thread, and observe it any number of times.
+/// It is a value, which you can store, send to another thread, and observe any number of times.
 ///
-/// It keeps its center, but its observations do not. Neither keeps the object.
+/// It keeps its center alive, but its observations do not, and neither keeps the object.
 public struct NotificationSource: ObservationSource {
   /// The values that observers receive.
   public typealias Element = PostedNotification
@@ -38,7 +38,7 @@ public struct NotificationSource: ObservationSource {
 }
 
 extension NotificationSource: Traceable, ValueDescribing {
-  /// Reports what happens at the center, for all names; see
+  /// Reports the posts, calls and registrations of the center, for all names; see
   /// ``ObservableNotificationCenter/events``.
   public var events: Signal<SourceEvent> { base.hub.lasting().topics.events }
 

@@ -20,8 +20,8 @@ public import Foundation
 /// `notifications(of:object:)`.
 ///
 /// The observers of one name, with any object, are called in the order in which they registered. An
-/// observer that has ended is not called again, not even for queued notifications. The poster is
-/// never blocked by another thread. Registering takes a few locks, each for a moment.
+/// observer that has ended is not called again, not even for queued notifications. No other thread
+/// blocks the poster. Registering takes a few locks, each for a moment.
 ///
 /// If observers ask for a type or a ``NotificationDescriptor``, the notification is decoded once
 /// for each post, on the posting thread. ``NotificationDescriptor`` describes failures.
@@ -50,7 +50,7 @@ extension ObservableNotificationCenter {
 
   /// The notifications of one name, or of all names, about one object.
   ///
-  /// Unwrap an object that you hold weakly first: if it is `nil`, there is nothing to observe.
+  /// If you hold the object weakly, unwrap it first; if it is `nil`, there is nothing to observe.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
@@ -86,17 +86,16 @@ extension ObservableNotificationCenter {
   /// ```
   ///
   /// With a name, only the observations of that name end, with any object. With an object, only the
-  /// observations of that object end. Safe to call from any thread and from inside an observer.
-  /// Ending an ended observation does nothing. Observers that were added with
-  /// `addObserver(forName:object:queue:using:)` are not affected. The methods of `owner` that observe
-  /// the center of `CampanileNotificationCenter` are removed too.
+  /// observations of that object end. Observers that were added with
+  /// `addObserver(forName:object:queue:using:)` are not affected, but the methods of `owner` that
+  /// observe the center of `CampanileNotificationCenter` are removed too. Safe to call from any
+  /// thread and from inside an observer. Without such observations, this has no effect.
   ///
   /// - Parameters:
   ///   - owner: The owner of the observations.
-  ///   - name: The name. A name that is nil selects the observations of every name. Unwrap it
+  ///   - name: The name. `nil` selects the observations of every name, so unwrap an optional first.
+  ///   - object: The object. `nil` selects the observations of every object, so unwrap an optional
   ///     first.
-  ///   - object: The object. An object that is nil selects the observations of every object. Unwrap
-  ///     it first.
   /// - Complexity: O(*n*) in the number of observations of that owner.
   public func removeObservers(
     ownedBy owner: AnyObject, of name: Notification.Name? = nil, object: AnyObject? = nil
@@ -105,12 +104,12 @@ extension ObservableNotificationCenter {
     topics.removeObservers(ownedBy: owner, of: name?.rawValue, about: object)
   }
 
-  /// Reports what happens at this center with the observations that Campanile knows of.
+  /// Reports the posts, calls and registrations of this center that Campanile knows of.
   ///
   /// Observe this signal at any time; see `MessageCenter/events`. The observations end with the
   /// center. A notification of Foundation's center without observers through Campanile causes no
-  /// event. That center calls a block for the observers of a name and another block for the observers
-  /// of all names. Each call is reported as a post.
+  /// event. That center calls a block for the observers of a name and another block for the
+  /// observers of all names, and each of these calls is reported as a post.
   public var events: Signal<SourceEvent> { allNotifications.events }
 
   /// The live observations of this center that Campanile knows of, oldest first.

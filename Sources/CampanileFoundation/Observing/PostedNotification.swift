@@ -3,10 +3,10 @@ public import Foundation
 
 /// A notification, in the form that observers on any thread receive.
 ///
-/// Foundation's `Notification` is not `Sendable`: its object and its user info can be anything.
-/// This type gives access to what may cross to another thread. The name is a value. Values of the
-/// user info and the object are read as a `Sendable` type that the observer names. A value of
-/// another type cannot be read.
+/// Foundation's `Notification` is not `Sendable`, because its object and its user info can be
+/// anything. This type gives access to the parts that may cross to another thread: the name, and
+/// those values of the user info, and the object, that have the `Sendable` type that the observer
+/// names.
 ///
 /// ```swift
 /// center.observe(.levelChanged, owner: meter, on: .mainQueue) { meter, notification in
@@ -15,24 +15,24 @@ public import Foundation
 /// ```
 ///
 /// The notification is kept, with its object and user info, until the last copy of this value is
-/// released. Its content may be released on the thread of that copy. To read anything else of a
+/// released, and its content may be released on the thread of that copy. To read anything else of a
 /// notification, decode it where it is posted: see ``NotificationDescriptor``.
 ///
 /// An object that is in its `deinit` cannot be kept. It can be read on the posting thread while the
-/// immediate observers are called. Elsewhere, and later, the notification has no object. Do not put
-/// an object into the user info in the object's own `deinit`: the program stops if an observer keeps
-/// the notification.
+/// immediate observers are called; elsewhere, and later, the notification has no object. Do not put
+/// an object into the user info in the object's own `deinit`, because the program stops if an
+/// observer keeps the notification.
 ///
 /// The named types must be concrete. At run time, `any Sendable` is the same type as `Any`, so a
-/// cast to it or to any other existential type proves nothing. Asking for an existential type is a
-/// precondition failure. The same holds for an array, a dictionary, a set, an optional or a result
-/// of an existential type. Only `any Error` is allowed, since its values are always `Sendable`.
+/// cast to it or to any other existential type proves nothing. Asking for an existential type, or
+/// for an array, a dictionary, a set, an optional or a result of one, is therefore a precondition
+/// failure. Only `any Error` is allowed, because its values are always `Sendable`.
 ///
-/// Two mistakes are not detected. Do not ask for `SomeClass & Sendable`, which is the class alone at
-/// run time. Do not ask for other generic types of an existential type, such as
-/// `Box<any P & Sendable>`: only some of them are refused.
+/// Two mistakes are not detected. Do not ask for `SomeClass & Sendable`, which is the class alone
+/// at run time, or for other generic types of an existential type, such as `Box<any P & Sendable>`,
+/// of which only some are refused.
 ///
-/// A value is read on the observer's thread. The poster must not change it after the post, as it
+/// A value is read on the observer's thread, so the poster must not change it after the post, as it
 /// could change an `NSMutableArray` that an observer reads as `[Int]`. Decode a mutable Foundation
 /// object with a descriptor.
 public struct PostedNotification: Sendable {
@@ -111,8 +111,8 @@ public struct PostedNotification: Sendable {
 
   /// Whether the notification's object is this instance.
   ///
-  /// The answer is `false` for an instance that was created later, even at the same address. It is
-  /// `false` for an instance that was in its `deinit`, once the immediate observers have been called.
+  /// The answer is `false` for an instance that was created later, even at the same address, and,
+  /// when the immediate observers have been called, for an instance that was in its `deinit`.
   public func isAbout(_ object: AnyObject) -> Bool { content.isAbout(object) }
 
   /// The object of the notification, if it is an instance of a class.

@@ -1,6 +1,6 @@
 /// Which waiting posts a new post removes.
 ///
-/// Only the new post's rule counts: it removes waiting posts whatever they were enqueued with.
+/// Only the new post's rule counts, whatever rule the waiting posts were enqueued with.
 public struct PostingCoalescing: Sendable {
   /// The property that a waiting entry must share with the new one to be removed.
   enum Rule: Sendable {

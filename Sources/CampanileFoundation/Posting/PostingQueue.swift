@@ -20,29 +20,28 @@ public import Foundation
 ///
 /// A turn is one job at the place. It is requested when the first entry is enqueued, or when a turn
 /// has left entries. At a serial place, it runs after the jobs that were there when it was
-/// requested. Waiting deliveries run in one job too. After about a thousand of them, other jobs get a
-/// turn. If more than that wait, a turn may run before the last of them.
+/// requested. Waiting deliveries run in one job too, which lets other jobs run after about a
+/// thousand of them, so if more wait, a turn may run before the last of them.
 ///
-/// Some places run several jobs at a time, for instance an operation queue without a limit. There,
-/// a turn runs when the place starts it, and beside deliveries. The turns of one queue still follow
-/// each other.
+/// At a place that runs several jobs at a time, such as an operation queue without a limit, a turn
+/// runs when the place starts it, and beside deliveries. The turns of one queue still follow each
+/// other.
 ///
 /// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
-/// style and their own coalescing. By default these are the entries of the same type about the same
-/// subject; with the coalescing `.none` there are none. Then it appends the new entry: the last
-/// entry decides what is posted, and when. Entries for other centers stay. Entries are found by
+/// style and their own coalescing, and then appends the new entry, so the last entry decides what
+/// is posted, and when. By default the entries of the same type about the same subject coalesce;
+/// with the coalescing `.none` no entries do. Entries for other centers stay. Entries are found by
 /// name and subject, so the cost does not depend on the number of waiting entries. Task-local
 /// values of the code that enqueues are not carried to observers, except with the style `now`.
 ///
 /// A subject that is in its `deinit` when it is enqueued cannot be kept. The entry is then posted
-/// without a subject, as a notification without an object, and observers of that subject do not
-/// receive it. It neither replaces other entries by its subject, nor is it replaced by its subject.
-/// To reach these observers from a `deinit`, post with the style `now`.
+/// without a subject, as a notification without an object, so observers of that subject do not
+/// receive it, and it coalesces with no entry by its subject. To reach these observers from a
+/// `deinit`, post with the style `now`.
 ///
-/// All methods are safe to call from any thread, and from inside an observer: what is enqueued
-/// there is posted in a later turn. No lock is held while anything is posted. A released queue
-/// still posts what is waiting. If its place has ended, or has canceled its operations, waiting
-/// posts are discarded and counted.
+/// All methods are safe to call from any thread, and from inside an observer, whose entries are
+/// posted in a later turn. No lock is held during a post. A released queue still posts the waiting
+/// entries. If its place has ended, or has canceled its operations, they are discarded and counted.
 public final class PostingQueue: Sendable {
   /// When to post.
   public enum Style: Sendable, Hashable {
@@ -119,11 +118,12 @@ public final class PostingQueue: Sendable {
 
   // MARK: Notifications
 
-  /// Posts a notification, which is sent to the queue: the caller must not use it afterwards.
+  /// Posts a notification, which is sent to the queue, so the caller must not use it afterwards.
   ///
   /// A notification is not `Sendable`, and its object and user info are sent with it. If other code
-  /// still uses them, the compiler reports an error. For coalescing, its name is its type, and its
-  /// object its subject. A value has no identity, so notifications about values are all posted.
+  /// still uses them, the compiler reports an error. For coalescing, its name counts as its type,
+  /// and its object as its subject. A value has no identity, so notifications about values do not
+  /// coalesce.
   public func enqueue(
     _ notification: sending Notification, to center: NotificationCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
@@ -165,8 +165,8 @@ public final class PostingQueue: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - object: The object. An object that is nil selects the notifications about every object.
-  ///     Unwrap it first.
+  ///   - object: The object. `nil` selects the notifications about every object, so unwrap an
+  ///     optional first.
   ///   - center: The center that they are waiting for.
   public func dequeue(
     _ name: Notification.Name, object: AnyObject? = nil, from center: NotificationCenter

@@ -3,8 +3,8 @@ public import Foundation
 extension Notification {
   /// The value for `key` in the user info, for decoders.
   ///
-  /// A decoder with a value of type `any P & Sendable` must know what types it accepts. A cast to
-  /// that type succeeds for every `P`, since `Sendable` cannot be checked at run time.
+  /// A cast to `any P & Sendable` succeeds for every `P`, because `Sendable` cannot be checked at
+  /// run time. So a decoder with a value of such a type must know which types it accepts.
   ///
   /// - Throws: ``NotificationDecodingError`` if the value is missing or has another type.
   public func value<Value>(

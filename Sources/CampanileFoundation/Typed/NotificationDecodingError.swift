@@ -1,4 +1,4 @@
-/// Why a value could not be read from a notification.
+/// The reason why a value could not be read from a notification.
 ///
 /// Two errors are equal if their codes are equal.
 public struct NotificationDecodingError: Error, Hashable, Sendable, CustomStringConvertible {

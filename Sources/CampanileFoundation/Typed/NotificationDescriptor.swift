@@ -1,7 +1,7 @@
 import Campanile
 public import Foundation
 
-/// How the notifications of one name are read as values of one type, and written.
+/// Decodes the notifications of one name as values of one type, and encodes them.
 ///
 /// Use it for notifications whose names you do not own:
 ///
@@ -22,11 +22,11 @@ public import Foundation
 /// A notification is decoded on the thread that posts it, once for each post and descriptor,
 /// whatever the number of observers.
 ///
-/// The decoded value crosses to other threads, and the notification does not. If a notification
-/// cannot be decoded, no observer of this descriptor receives it. Instead, each observer's
-/// `onFailure` is called, where and when the observer would have been called. Without `onFailure`,
-/// a line that names the observer is written to standard error. A sequence skips the notification.
-/// A failure does not use up an observer with `.once`.
+/// Only the decoded value crosses to other threads. If a notification cannot be decoded, no
+/// observer of this descriptor receives it; instead, each observer's `onFailure` is called, where
+/// and when the observer would have been called. Without `onFailure`, a line that names the
+/// observer is written to standard error. A sequence skips the notification, and an observer with
+/// `.once` waits for the next one.
 ///
 /// Keep a descriptor in a `static let`. Two descriptors that were created in the same way count as
 /// different, and decode twice.

@@ -4,8 +4,7 @@ public import Campanile
 extension ObservableNotificationCenter {
   /// Posts a value as a notification with the name of its type.
   ///
-  /// As with `post(name:object:userInfo:)`, all observers of that name receive it, however they
-  /// observe.
+  /// As with `post(name:object:userInfo:)`, all observers of that name receive it, typed or not.
   public func post<Value: TypedNotification>(
     _ value: Value, object: AnyObject? = nil
   ) {

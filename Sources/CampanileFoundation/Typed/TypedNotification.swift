@@ -2,7 +2,7 @@ public import Foundation
 
 /// A type whose values are posted in notifications.
 ///
-/// The type defines the name, and how a value is written and read:
+/// The type has the name of the notifications, and decodes and encodes itself:
 ///
 /// ```swift
 /// struct TrackChanged: TypedNotification {
@@ -24,17 +24,16 @@ public import Foundation
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///
-/// A value is read on the posting thread, once for each post. So the content of the notification
-/// need not be `Sendable`: only the value crosses to other threads.
-/// For a notification whose type you do not own, see ``NotificationDescriptor``.
+/// A value is decoded on the posting thread, once for each post, and only the value crosses to
+/// other threads, so the content of the notification need not be `Sendable`. For a notification
+/// whose name you do not own, see ``NotificationDescriptor``.
 public protocol TypedNotification: Sendable {
   /// The name under which values of this type are posted.
   static var notificationName: Notification.Name { get }
 
   /// Reads a value from a notification of that name.
   ///
-  /// If this throws, the observers' failure handlers are called. No value replaces one that cannot
-  /// be read.
+  /// If this throws, the observers are not called, but their failure handlers are.
   init(from notification: Notification) throws
 
   /// The user info to write, from which ``init(from:)`` can read the value.
@@ -42,7 +41,7 @@ public protocol TypedNotification: Sendable {
 }
 
 extension TypedNotification {
-  /// How values of this type are read and written.
+  /// The descriptor that decodes and encodes values of this type.
   public static var descriptor: NotificationDescriptor<Self> {
     NotificationDescriptor(
       name: notificationName, id: ObjectIdentifier(Self.self),

@@ -46,11 +46,12 @@
 
     /// Sets the prefix of the subjects under which answers arrive.
     ///
-    /// The default is `_INBOX`. Give each user of a server a prefix, such as `_INBOX_screen`, and the
-    /// permission to subscribe to that alone: then no user can hear the answers to another one.
+    /// The default is `_INBOX`. Give each user of a server its own prefix, such as `_INBOX_screen`,
+    /// and the permission to subscribe to that prefix alone, so that no user can read the answers
+    /// to another one.
     ///
-    /// - Parameter prefix: A subject without wildcards. Give no messages names that begin with it. Who
-    ///   listens with a wildcard does not hear them.
+    /// - Parameter prefix: A subject without wildcards. Do not give messages names that begin with
+    /// it, because observers with a wildcard do not receive them.
     /// - Precondition: `prefix` is a name of at most 512 bytes: tokens with dots between them, without
     ///   spaces and without the signs `*` and `>`.
     public static func inboxPrefix(_ prefix: String) -> Self {
@@ -65,24 +66,24 @@
 
     /// Stores posted messages in a JetStream stream, and receives messages from the stream.
     ///
-    /// Each message is stored at least once. Each receiver that has a name hears each message at
-    /// least once, even after a restart of the servers or of the receiver. It acknowledges a message
-    /// when each delivery of it has ended, as `postAndWait` does. A message that a bounded buffer or a
-    /// pause keeps from an observer is acknowledged too. So an observer that must hear each message
-    /// has no bound, and an owner that lives as long as the relay. A flush waits until the stream has
-    /// stored the earlier posts.
+    /// Each message is stored at least once. Each receiver with a name receives each message at
+    /// least once, even after a restart of the servers or of the receiver. It acknowledges a
+    /// message when each delivery of it has ended, as with `postAndWait`, also if a bounded buffer
+    /// or a pause kept the message from an observer. So an observer that must receive each message
+    /// needs to have no bound, and an owner that lives as long as the relay. A flush waits until
+    /// the stream has stored the earlier posts.
     ///
     /// - Parameters:
     ///   - stream: The name of the stream.
-    ///   - subjects: The names or patterns that the stream stores, among them those of all types that
-    ///     the relay sends. Keep the names of requests out: JetStream would answer them. The relay
-    ///     creates the stream if the server has none of this name. If `subjects` is empty, the
-    ///     stream must exist.
+    ///   - subjects: The names or patterns that the stream stores, among them those of all types
+    ///     that the relay sends, but not those of requests, because JetStream would answer them.
+    ///     The relay creates the stream if the server has none of this name. If `subjects` is
+    ///     empty, the stream must exist.
     ///   - replicas: The number of servers in a cluster that store the stream, if the relay creates
     ///     the stream.
-    ///   - receiver: A name under which the server records which messages this process has heard.
-    ///     Only one process may use the name at a time. Without a name, the process does not hear
-    ///     messages that are posted while it does not run.
+    ///   - receiver: A name under which the server records which messages this process has
+    ///     received. Only one process may use the name at a time. Without a name, the process
+    ///     misses the messages that are posted while it does not run.
     /// - Precondition: `stream` and `receiver` have 1 to 255 characters of ASCII, without dots, spaces,
     ///   slashes and the signs `*` and `>`.
     public static func durable(
@@ -137,16 +138,16 @@
 
     /// Accepts any certificate of a server, which is not safe.
     ///
-    /// Anyone between the relay and the server can read and change everything.
+    /// Anybody between the relay and the server can then read and change every message.
     public static var acceptingAnyCertificate: Self {
       Self("acceptingAnyCertificate") { $0.tls.verifies = false }
     }
 
     // MARK: Times
 
-    /// Sets how long a server may take to accept the relay; then the next one is tried.
+    /// Sets how long a server may take to accept the relay, before the relay tries the next one.
     ///
-    /// The default is 5 seconds. It may take up to a second more until the relay gives up.
+    /// The default is 5 seconds. The relay may take up to a second more to give up.
     ///
     /// - Parameter time: The time. Parts of a second are rounded up.
     /// - Precondition: `time` is from a second to a day.
@@ -155,11 +156,12 @@
       return Self("connectTimeout(\(time))") { $0.connectTimeout = seconds }
     }
 
-    /// Sets the time between two pings, which find out that a server does not answer any more.
+    /// Sets the time between two pings, by which the relay notices that a server does not answer
+    /// any more.
     ///
-    /// The relay leaves a server that says nothing after two pings in a row, after two to three times this
-    /// time. It leaves a server that sends other things, and answers none of thirty pings, after thirty-one
-    /// times this time. The default is 10 seconds.
+    /// If a server sends nothing after two pings in a row, the relay leaves it after two to three
+    /// times this time. If it sends other frames but answers none of thirty pings, the relay leaves
+    /// it after thirty-one times this time. The default is 10 seconds.
     ///
     /// - Parameter time: The time. Parts of a second are rounded up.
     /// - Precondition: `time` is from a second to a day.
@@ -170,10 +172,10 @@
 
     /// Sets the longest pause after all servers have been tried in vain.
     ///
-    /// The first pause is at most a tenth of a second. This limit doubles after each pass over the servers,
-    /// up to the given time, which is 2 seconds by default. A pause is random, between half its limit
-    /// and its limit, so that many relays do not come at the same time. After a connection, the pauses
-    /// begin anew.
+    /// The first pause is at most a tenth of a second. This limit doubles after each pass over the
+    /// servers, up to the given time, which is 2 seconds by default. A pause is random, between
+    /// half its limit and its limit, so that many relays do not connect at the same time. After a
+    /// connection, the limit is a tenth of a second again.
     ///
     /// - Parameter time: The time. Parts of a second are rounded up.
     /// - Precondition: `time` is from a second to a day.
@@ -196,17 +198,16 @@
     ///
     /// Without this option, the order is random, so that the relays of many processes are
     /// distributed over the servers. Other servers of a cluster, which a server has reported, are
-    /// tried after the given ones. After the end of a connection, its server is tried last.
-    ///
-    /// If a host name has several addresses, they are tried in the order in which the system names
-    /// them, with this option or without it.
+    /// tried after the given ones. After the end of a connection, its server is tried last. Several
+    /// addresses of one host name are tried in the order of the system, with or without this
+    /// option.
     public static var inGivenOrder: Self { Self("inGivenOrder") { $0.shufflesServers = false } }
 
     /// Never connects to servers that were not given.
     ///
     /// Without this option, the relay also tries the other servers of a cluster, which a server has
-    /// reported. If it reaches none, it tries servers that have left the cluster, too. Use this option if
-    /// they have addresses that this process can't reach, or must not connect to.
+    /// reported, and if it reaches none, also servers that have left the cluster. Use this option
+    /// if their addresses can't be reached from this process, or if it must not connect to them.
     public static var onlyGivenServers: Self {
       Self("onlyGivenServers") { $0.usesReportedServers = false }
     }
@@ -217,8 +218,8 @@
     /// relay as a dimension.
     ///
     /// - The counters are `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`,
-    ///   `…_sent_messages`, `…_received_messages`, `…_sent_bytes` and `…_received_bytes`. Messages are
-    ///   posts, not requests. A message that is sent again counts again.
+    ///   `…_sent_messages`, `…_received_messages`, `…_sent_bytes` and `…_received_bytes`. They
+    ///   count posts, not requests, and a message that is sent again counts again.
     /// - The gauge is `campanile_nats_connected`: 1 with a connection, 0 without one.
     public static func logger(_ logger: Logger) -> Self { Self("logger") { $0.logger = logger } }
 

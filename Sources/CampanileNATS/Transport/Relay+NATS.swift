@@ -9,15 +9,15 @@
     /// let relay = Relay(.nats("nats://a,nats://b", .trusting("/etc/player/ca.pem")))
     /// ```
     ///
-    /// A server reports the other servers of its cluster, and the relay tries these too. If it reaches none,
-    /// it also tries servers that have left the cluster. The option ``NATSOption/onlyGivenServers``
-    /// prevents both. Without a connection, the relay never stops trying.
+    /// A server reports the other servers of its cluster, which the relay tries too; if it reaches
+    /// none, it also tries servers that have left the cluster. The option
+    /// ``NATSOption/onlyGivenServers`` prevents both. The relay never stops trying to connect.
     ///
     /// - Parameters:
     ///   - servers: Addresses with commas between them: `nats://host:4222`, or `tls://host` for a
     ///     connection that must be encrypted. The default port is 4222. An address may contain a
     ///     name and a password, `nats://name:password@host`, or a token, `nats://token@host`. The
-    ///     relay uses them for all its servers; addresses with different ones are invalid. If an
+    ///     relay uses them for all its servers, so addresses with different ones are invalid. If an
     ///     address is invalid, the relay never connects, and its state is
     ///     ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
     ///   - options: How the relay authenticates, encrypts, stores and logs.
@@ -50,18 +50,18 @@
     /// ```
     ///
     /// Use it after credentials have changed, or to distribute relays over servers again. The call
-    /// returns at once, from any thread. The relay connects as after a lost connection: it tries the
-    /// other servers first, reads its credentials again, and subscribes again. It also subscribes to names
+    /// returns at once, from any thread. The relay connects as after a lost connection: it tries
+    /// the other servers first, reads its credentials again, and subscribes again, also to names
     /// that a server has denied.
     ///
-    /// Nothing that was posted is lost. The relay sends waiting and unconfirmed messages on the next
-    /// connection, and flushes wait for it. Messages that other relays send before that connection are
-    /// lost, unless a stream stores them, and counted as after any gap. Open requests end with
-    /// ``/CampanileRelay/RelayError/Code/disconnected``.
+    /// No message that was posted is lost, because the relay sends waiting and unconfirmed messages
+    /// on the next connection, for which flushes wait. Messages that other relays send before that
+    /// connection are lost, unless a stream stores them, and are counted like those of any gap.
+    /// Open requests end with ``/CampanileRelay/RelayError/Code/disconnected``.
     ///
-    /// Without a connection, the relay tries the next server at once, and gives up an attempt that is
-    /// under way. If it has tried all servers, it pauses first. On another transport, and after the relay
-    /// has ended, the call does nothing.
+    /// Without a connection, the relay gives up an attempt that has begun, and tries the next
+    /// server: at once or, if it has tried all servers, after a pause. On another transport, and
+    /// after the relay has ended, the call has no effect.
     public func reconnect() { (link as? NATSLink)?.reconnect() }
 
     /// Replaces the list of servers, closes the connection, and connects to one of the new list.
@@ -73,17 +73,18 @@
     /// The call returns at once, from any thread. On another transport, and after the relay has ended, it
     /// only checks the addresses.
     ///
-    /// The list takes the place of the servers that were given before, and of those that servers have
-    /// reported. The relay leaves its server even if the list contains it. Otherwise this is
-    /// ``reconnect()``: nothing that was posted is lost, and the options apply as before. With one
-    /// server in the list, you choose the server. Other servers of its cluster, which it reports, are
-    /// tried after the connection ends, unless the option ``NATSOption/onlyGivenServers`` is set.
+    /// The list replaces the servers that were given before, and those that servers have reported.
+    /// The relay leaves its server even if the list contains it. Otherwise the call is like
+    /// ``reconnect()``: no message that was posted is lost, and the options apply as before. With
+    /// one server in the list, you choose the server. Other servers of its cluster, which it
+    /// reports, are tried after the connection ends, unless the option
+    /// ``NATSOption/onlyGivenServers`` is set.
     ///
-    /// If the relay uses a stream, and another cluster has a stream of the same name, the relay hears all
-    /// that is stored there.
+    /// If the relay uses a stream, and another cluster has a stream of the same name, the relay
+    /// receives all messages that are stored there.
     ///
-    /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. A name, a password or a token in
-    ///   them replaces how the relay authenticates.
+    /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. The relay then authenticates
+    /// with the name, the password or the token in them, if there are any.
     /// - Throws: ``NATSAddressError`` if the text is empty or has an invalid address. Then nothing
     ///   changes.
     public func reconnect(to servers: String) throws(NATSAddressError) {

@@ -3,18 +3,18 @@ import Campanile
 extension Relay.Transport {
   /// The bus of this name among the processes of the same user on this host.
   ///
-  /// There is nothing to install. One of the relays is the hub, which passes messages on. When its
-  /// process dies, another relay becomes the hub at once. When it is stopped, this takes half a
-  /// second or more.
+  /// There is nothing to install, because one of the relays is the hub, which passes messages on.
+  /// When its process dies, another relay becomes the hub at once; when it is stopped, this takes
+  /// half a second or more.
   ///
   /// - Parameters:
   ///   - bus: The name.
   ///   - folder: The folder of the user's buses. The default is a folder in `XDG_RUNTIME_DIR`, or
-  ///     else in the folder for temporary files. It is created if it is missing. It must belong to
-  ///     the user, and no other user may have access. An app and its extensions need a folder in
-  ///     the container of their app group. The path of a socket may have 107 bytes on Linux, and
-  ///     103 on Apple platforms. It is the folder, a slash, the name of the bus, and 17 more bytes.
-  ///     If the path is relative, don't change the process's working directory.
+  ///     else in the folder for temporary files. It is created if it is missing, must belong to the
+  ///     user, and must be closed to other users. An app and its extensions need a folder in the
+  ///     container of their app group. The path of a socket, which is the folder, a slash, the name
+  ///     of the bus and 17 more bytes, may have 107 bytes on Linux, and 103 on Apple platforms. If
+  ///     the path is relative, don't change the process's working directory.
   ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
   ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(
@@ -50,7 +50,7 @@ extension Relay.Transport {
 
   /// The bus of this process, for tests.
   ///
-  /// Tests that run at the same time share it. Give each of them a bus with its own name.
+  /// Tests that run at the same time share it, so give each of them a bus with its own name.
   public static var loopback: Self { loopback() }
 }
 

@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// The first check of a version writes the sample, and fails: commit the sample. From then on, the
-/// test fails if the program can no longer decode an earlier version. It also fails if the fields
+/// The first check of a version writes the sample, and fails, so that you commit the sample. From
+/// then on, the test fails if the program can no longer decode an earlier version, or if the fields
 /// change and the version does not.
 public struct RelaySamples: Sendable {
   /// The reason why a check failed.
@@ -49,8 +49,8 @@ public struct RelaySamples: Sendable {
   ///
   /// - Parameter message: A message with a value in each field. Pass the same fields in each check
   ///   of a version, because an optional field that is `nil` is not encoded.
-  /// - Throws: A ``Failure`` if a sample doesn't match, or if this version had no sample. In that
-  ///   case, the check has written the sample. Also errors of the encoder and the file system.
+  /// - Throws: A ``Failure`` if a sample doesn't match, or if this version had no sample, which the
+  ///   check has then written. Also errors of the encoder and the file system.
   public func check<M: RelayedMessage>(_ message: M) throws {
     let bytes = try message.relayPayload()
     var problems: [String] = []

@@ -10,8 +10,8 @@ import Campanile
 ///
 /// A name consists of tokens with dots between them. A key path makes one whole token: the value of
 /// the message at that key path, with special characters escaped. Text or another key path in the
-/// same token is a precondition failure. You write the name, and it is never derived from the type, so
-/// you can rename the type.
+/// same token is a precondition failure. The name is not derived from the name of the type, so you
+/// can rename the type.
 public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInterpolation {
   enum Part: Sendable {
     case text(String)

@@ -15,10 +15,10 @@ public import Campanile
 /// }
 /// ```
 ///
-/// The message is sent as JSON, unless the type supplies its own bytes. Other processes may have
-/// another version of the type. So make a field that you add later optional, or give it a default
-/// in an `init(from:)`. A process that cannot decode a message reports it, and its observers don't
-/// receive it.
+/// The message is sent as JSON, unless the type supplies its own bytes. Because other processes may
+/// have another version of the type, make a field that you add later optional, or give it a default
+/// in an `init(from:)`. If a process cannot decode a message, it reports that, and its observers
+/// don't receive the message.
 public protocol RelayedMessage: MessageCenter.Message, Codable {
   /// The name under which messages of the type are sent, which is the same in each process.
   static var relaySubject: RelaySubject<Self> { get }

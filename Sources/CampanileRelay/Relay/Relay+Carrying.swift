@@ -11,16 +11,17 @@ extension Relay {
   /// ```
   ///
   /// If the type is carried in this center already, this changes the direction and the filters. The
-  /// change is in effect when ``flush()`` returns. After the relay has ended, this does nothing.
+  /// change is in effect when ``flush()`` returns. After the relay has ended, this has no effect.
   ///
-  /// A type can be carried in several centers. What is posted in one of them is not heard in the
-  /// others of the same relay. A message that cannot be decoded is reported once for each center.
+  /// A type can be carried in several centers; a message that is posted in one of them is not
+  /// posted in the others of the same relay. A message that cannot be decoded is reported once for
+  /// each center.
   ///
   /// - Parameters:
   ///   - type: The type.
   ///   - center: The center, which is held weakly. When it ends, nothing more is carried.
   ///   - direction: Both ways by default.
-  ///   - filters: Which messages of other processes are received. Messages of this process are
+  ///   - filters: Conditions on the messages of other processes. Messages of this process are
   ///     always sent.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
@@ -46,14 +47,14 @@ extension Relay {
   /// ```
   ///
   /// The name is sent as one more token after the tokens of the type's relay subject. A message
-  /// without a subject, or whose subject has no name, is not carried. If a message arrives and its
-  /// instance is not found here, it is ignored. After the relay has ended, this does nothing.
+  /// without a subject, or whose subject has no name, is not carried. A message whose instance is
+  /// not found here is ignored. After the relay has ended, this has no effect.
   ///
   /// - Parameters:
   ///   - type: The type.
   ///   - center: The center, which is held weakly. When it ends, nothing more is carried.
   ///   - direction: Both ways by default.
-  ///   - filters: Which messages of other processes are received.
+  ///   - filters: Conditions on the messages of other processes.
   ///   - name: Returns the name of an instance. It is called on the thread that posts.
   ///   - find: Returns the instance of a name. It is called on the relay's queue.
   ///   - file: The caller's file, for descriptions.
@@ -81,8 +82,8 @@ extension Relay {
 
   /// Stops carrying the messages of a type between the bus and a center.
   ///
-  /// After this method has returned, the relay posts none of them in this center, except one that it
-  /// has begun to post. A type that is not carried there stays so.
+  /// After this method has returned, the relay posts none of them in this center, except a message
+  /// that it has begun to post. For a type that is not carried there, it has no effect.
   public func stopCarrying<M: RelayedMessage>(_ type: M.Type, in center: MessageCenter) {
     core.carried.remove(ObjectIdentifier(type), center)?.end()
   }
@@ -107,17 +108,18 @@ public struct RelayFilter<Message: RelayedMessage>: Sendable {
     Self(kind: .value(value.description, at: keyPath))
   }
 
-  /// Shares the messages with the relays that name the same group: one of them gets each.
+  /// Shares the messages with the relays that name the same group: one of them receives each.
   ///
-  /// On one host, a message is given to the relay of the group that has the fewest others in hand, and it
-  /// is in hand until its observers have returned, those on queues and asynchronous ones too. If the
-  /// process dies or stops before that, another relay of the group gets the message, and it may be heard
-  /// twice. Each relay hears the messages of one sender in their order, except those that it gets because
-  /// another process has died. The relay that posts a message does not get it.
+  /// On one host, a message is sent to the relay of the group that has the fewest others in hand,
+  /// and it is in hand until its observers have returned, those on queues and asynchronous ones
+  /// too. If the process dies or stops before that, another relay of the group receives the
+  /// message, so it may be handled twice. Each relay receives the messages of one sender in their
+  /// order, except those that it receives because another process has died. The relay that posts a
+  /// message does not receive it.
   ///
-  /// If no relay of the group is there, the message is counted in ``Relay/unheard``. If the group takes
-  /// less than is posted, 8 MB of messages wait. Beyond that the oldest are dropped, and the relay that
-  /// posted them reports a loss.
+  /// While no relay of the group is connected, messages are counted in ``Relay/unheard``. If more
+  /// is posted than the group handles, up to 8 MB of messages wait; beyond that the oldest are
+  /// dropped, and the relay that posted them reports a loss.
   ///
   /// - Parameter group: A name of 1 to 256 bytes; anything else is a precondition failure, and so is a
   ///   second group.

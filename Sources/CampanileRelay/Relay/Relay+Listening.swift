@@ -26,8 +26,8 @@ extension Relay {
   /// The messages are sent to this process only while the signal has observers. An observation is
   /// in effect when ``flush()`` returns. After the relay has ended, an observation ends at once.
   ///
-  /// A message costs the observers that hear it. The first one of each name is also compared with all
-  /// patterns that have wildcards, and so is one whose name was not among the last 4,096.
+  /// The cost of a message depends on the observers that receive it. If its name was not among the
+  /// last 4,096, it is also compared with all patterns that have wildcards.
   ///
   /// - Parameters:
   ///   - pattern: Tokens with dots between them. `*` matches any one token, and `>` matches all tokens
@@ -40,8 +40,8 @@ extension Relay {
 
   /// Sends bytes under a name.
   ///
-  /// The call takes a lock for a moment. Up to 4,096 bytes are copied, and a longer array is shared.
-  /// After the relay has ended, this does nothing.
+  /// The call takes a lock for a moment. Up to 4,096 bytes are copied; a longer array is shared.
+  /// After the relay has ended, this has no effect.
   ///
   /// - Parameters:
   ///   - bytes: At most a megabyte. More bytes are not sent, and an event of the kind

@@ -7,23 +7,24 @@ extension Relay {
   /// let names = try await relay.request(WhoIsThere(), as: [String].self, within: .seconds(1))
   /// ```
   ///
-  /// On one host, one relay is asked: of those that answer such requests, the one that joined first
-  /// and is not stopped. The relay that asks is itself asked only if no other one answers. On NATS,
-  /// all of them are asked, and the first answer counts.
+  /// On one host, the request goes to one relay: the first to join among those that answer such
+  /// requests and are not stopped, and the relay that asks only if there is no other. On NATS, it
+  /// goes to all relays that answer such requests, and the first answer is returned.
   ///
-  /// A request is sent once. It arrives after the messages that were posted before it, except on NATS
-  /// with a stream. Requests and answers do not count against the buffer. A request that timed out or
-  /// was canceled before it was sent is not sent; one that was sent may still be answered later.
+  /// A request is sent once. It arrives after the messages that were posted before it, except on
+  /// NATS with a stream. Requests and answers do not count against the buffer. If a request times
+  /// out or is canceled before it is sent, it is not sent; otherwise it may still be answered
+  /// later.
   ///
   /// - Parameters:
   ///   - message: The request. Its relay subject is the name of the request.
   ///   - type: The type that the answer is decoded as.
   ///   - limit: How long to wait, at most seven weeks.
   /// - Returns: The answer.
-  /// - Throws: A ``RelayError``, whose ``RelayError/Code`` is the reason. If nobody answers such
-  ///   requests, or the request or its name has more bytes than is possible, it is thrown at once. A NATS
-  ///   server may take fewer bytes: that is known when the request is to be sent. Also
-  ///   errors of the encoder and the decoder, and `CancellationError` if the task is canceled.
+  /// - Throws: A ``RelayError``, whose ``RelayError/Code`` is the reason. It is thrown at once if
+  ///   no relay answers such requests, or if the request or its name is too long; a limit of a NATS
+  ///   server is found only when the request is to be sent. Also errors of the encoder and the
+  ///   decoder, and `CancellationError` if the task is canceled.
   public func request<M: RelayedMessage, Reply: Decodable & Sendable>(
     _ message: M, as type: Reply.Type = Reply.self, within limit: Duration
   ) async throws -> Reply {
@@ -91,14 +92,15 @@ extension Relay {
   /// let token = relay.answer(WhoIsThere.self) { _ in ["me"] }
   /// ```
   ///
-  /// An answer that has more bytes than a message may have is an error, which is sent instead.
+  /// If an answer has more bytes than a message may have, an error is sent instead.
   ///
-  /// Each request is answered in its own task. The task does not know the deadline of the process
-  /// that asks, and is not canceled at the deadline. On one host, only one of several relays that
-  /// answer is asked. Of several answers in one relay, the one that was registered first answers alone.
+  /// Each request is answered in its own task, which does not know the deadline of the process that
+  /// asks, and is not canceled at the deadline. On one host, a request is sent to only one of
+  /// several relays that answer. If a relay has several answers, only the first one registered is
+  /// called.
   ///
-  /// Other processes can reach the answer once ``flush()`` has returned. After the relay has ended, or
-  /// once it is being drained, nothing more arrives to be answered.
+  /// Other processes can reach the answer when ``flush()`` has returned. After the relay has ended,
+  /// or while it is being drained, no request arrives any more.
   ///
   /// - Parameters:
   ///   - type: The type of the requests. Its relay subject is their name.
@@ -160,9 +162,9 @@ extension Relay {
 
   /// The requests that arrive here, as a source that a `Trace` of CampanileInspector can follow.
   ///
-  /// A request is a post at this source, and its answer is made by an asynchronous observer. So
-  /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep the
-  /// relay.
+  /// A request is a post of this source, and an asynchronous observer makes its answer, so
+  /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep
+  /// the relay alive.
   public var requests: some Traceable { AnsweredRequests(name: name, source: core.requests) }
 }
 

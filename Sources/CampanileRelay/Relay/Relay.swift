@@ -10,22 +10,22 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// The initializer returns at once, and the relay connects in the background. Messages that are
-/// posted meanwhile are stored and sent later. Nothing needs to be installed, and all processes are
-/// equal.
+/// The initializer returns at once, and the relay connects in the background; messages that are
+/// posted before it is connected are stored and sent later. Nothing needs to be installed, and all
+/// processes are equal.
 ///
-/// - **Order.** Each process hears the messages of one relay in the order in which they were
-///   posted, across all types. On one host, no process hears an answer before its question.
-/// - **Delivery.** A message is heard at most once. When a process dies, the living processes lose
-///   nothing. If a process reads nothing for a while, it loses the messages that exceed its buffer.
-///   Each loss is reported in ``events``, with the number of messages where it is known.
+/// - **Order.** Each process receives the messages of one relay in the order in which they were
+///   posted, across all types. On one host, no process receives an answer before its question.
+/// - **Delivery.** A message is received at most once. When a process dies, the living processes
+///   lose nothing. If a process reads nothing for a while, it loses the messages that exceed its
+///   buffer. Each loss is reported in ``events``, with the number of messages if it is known.
 /// - **Echo.** A message never returns to a center that it has passed through, however many relays
 ///   and bridges of notification centers carry it. If two relays on one bus carry a type in one
 ///   center, each message is sent twice.
 /// - **Thread.** The relay posts arriving messages on its own queue. Any thread can post, and takes
 ///   a lock for a moment. Another thread encodes the message, once for each post.
-/// - **Lifetime.** Keep the relay for as long as it should carry messages. Releasing it ends it, as
-///   ``cancel()`` does. A program needs one relay for each bus, and all its modules can share it.
+/// - **Lifetime.** Keep the relay for as long as it should carry messages, because its release ends
+///   it, as ``cancel()`` does. Make one relay for each bus, and share it among all modules.
 public final class Relay: Sendable {
   /// The name that other relays see.
   public let name: String
@@ -38,7 +38,7 @@ public final class Relay: Sendable {
   ///   - name: The name that other relays see, of at most 1,024 bytes in UTF-8. The default is the
   ///     name of the process.
   ///   - buffering: How many bytes are stored for a process that does not read, including this one,
-  ///     and which messages are dropped beyond that.
+  ///     and whether the oldest or the newest messages are dropped beyond that.
   public init(
     _ transport: Transport, name: String? = nil, buffering: RelayBuffering = .newest()
   ) {
@@ -61,15 +61,15 @@ public final class Relay: Sendable {
 
   /// The state of the connection.
   ///
-  /// Its last value is ``RelayState/ended``. Sequences of its changes go on as long as the relay is
-  /// kept, so leave their loop at that value.
+  /// Its last value is ``RelayState/ended``. Sequences of its changes do not end before the relay
+  /// is released, so leave a loop at that value.
   public var state: ReadOnlyState<RelayState> { core.state.readOnly }
 
   /// The other relays on the bus, ordered by name.
   ///
-  /// A process that is stopped stays in the list, unless another process becomes the hub. Then it
+  /// A process that is stopped stays in the list, unless another process becomes the hub; then it
   /// is missing until it runs again. When the relay ends, the list is empty. Sequences of its
-  /// changes go on as long as the relay is kept.
+  /// changes do not end before the relay is released.
   public var peers: ReadOnlyState<[RelayPeer]> { core.peers.readOnly }
 
   /// Reports losses, refusals, and messages that cannot be decoded.
@@ -78,15 +78,16 @@ public final class Relay: Sendable {
   /// relay has ended and the last event is delivered, observations and sequences of the events end.
   public var events: Signal<RelayEvent> { core.events.signal }
 
-  /// How many messages of this relay were for nobody.
+  /// The number of messages of this relay that no other relay received.
   ///
-  /// No other relay carried their type inward, or nobody was there of a group that had shared such
-  /// messages before; see ``RelayFilter/oneOf(_:)``.
+  /// No other relay carried their type inward, or a group that had shared such messages before had
+  /// no connected relay; see ``RelayFilter/oneOf(_:)``.
   public var unheard: ReadOnlyState<Int> { core.unheard.readOnly }
 
   // MARK: Waiting
 
-  /// Waits until the other processes know what this relay carries and have its earlier posts.
+  /// Waits until the other processes know the types that this relay carries, and have its earlier
+  /// posts.
   ///
   /// On a host, it returns when each process on the bus that is not stopped has the messages. Without
   /// a connection, it waits for one.
@@ -98,16 +99,17 @@ public final class Relay: Sendable {
 
   /// Sends the messages posted so far, posts the messages that have arrived, and ends the relay.
   ///
-  /// Requests that have arrived are answered first; later ones are not taken. Inside an answer, the
-  /// call waits for no answers. Inside an asynchronous observer, it does not wait for observers.
+  /// Requests that have arrived are answered first; later ones are refused. Inside an answer, the
+  /// call does not wait for answers, and inside an asynchronous observer, it does not wait for
+  /// observers.
   ///
   /// Messages of carried types that are posted after this call begins are not carried. While the
   /// state is ``RelayState/connecting``, the call waits. If the state is, or becomes,
-  /// ``RelayState/unavailable(_:)``, messages that have not been sent are discarded without an event.
-  /// To wait for a connection in that state, call ``flush()`` first. If the task is canceled, the call
-  /// waits only for the observers of messages that have arrived, and may discard messages too. The
-  /// call has no time limit: if the program must end, call ``cancel()``. On one host, an answer of the
-  /// process that passes all messages on must be written within half a second.
+  /// ``RelayState/unavailable(_:)``, messages that have not been sent are discarded without an
+  /// event; to wait for a connection in that state, call ``flush()`` first. If the task is
+  /// canceled, the call waits only for the observers of messages that have arrived, and may discard
+  /// messages too. The call has no time limit, so if the program must end, call ``cancel()``. On
+  /// one host, an answer of the hub must be written within half a second.
   public func drain() async {
     core.carried.endOutward()
     core.stopAnswering()
@@ -152,13 +154,14 @@ extension Relay {
 
 /// How many bytes are stored for a process that does not read, and which messages are dropped.
 ///
-/// Messages to a process that does not read are stored by the hub, with the policy of that process's
-/// own relay. The messages that a process posts are stored in that process until they can be sent.
-/// The policy holds for them until the relay begins to encode them; what their strings and arrays hold
-/// is not counted until then. Once they are encoded, on one host, the oldest ones are dropped first.
+/// The hub stores the messages to a process that does not read, with the policy of that process's
+/// own relay. A process stores the messages that it posts until they can be sent. The policy holds
+/// for them until the relay begins to encode them, and their strings and arrays are not counted
+/// until then; encoded messages, on one host, are dropped from the oldest on.
 ///
-/// On one host, a process also keeps as many bytes of what it has sent and heard. From these, others
-/// get what they lack when the hub dies. With a smaller buffer, more can be lost then.
+/// On one host, a process also stores as many bytes of messages that it has sent and received, from
+/// which other processes receive the messages that they lack when the hub dies. With a smaller
+/// buffer, more can be lost then.
 public struct RelayBuffering: Sendable, Hashable {
   enum Policy: Sendable, Hashable {
     case newest

@@ -8,24 +8,25 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     /// Messages of other processes did not arrive here, or messages of this process could not be
     /// sent.
     ///
-    /// A process reports the messages of others that it misses, and its own messages that left its
-    /// full buffer before they were sent. One event may be about several messages, so add up
-    /// ``RelayEvent/count``.
+    /// A process reports the messages of others that it misses, and its own messages that were
+    /// dropped from its full buffer before they were sent. One event may be about several messages,
+    /// so add up ``RelayEvent/count``.
     public static let lost = Kind(description: "lost")
     /// A message arrived that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
     /// A message cannot be sent.
     ///
-    /// It cannot be encoded, it is too long, its name cannot travel, or the stream that is to store it
-    /// refuses it.
+    /// It cannot be encoded, it is too long, its name cannot be sent, or the stream that is to
+    /// store it refuses it.
     ///
-    /// An event without a subject is about a process that could not join. It belongs to another
-    /// user, or does not use the protocol of relays, or this process has no file descriptors left.
+    /// An event without a subject is about a process that could not join, because it belongs to
+    /// another user, or does not use the protocol of relays, or because this process has no file
+    /// descriptors left.
     public static let refused = Kind(description: "refused")
     /// The server of the bus does not permit this process to send, or to listen, under a name.
     ///
-    /// It is also reported when a stream is missing, or does not store a message. The relay then
-    /// tries again.
+    /// It is also reported when a stream is missing, or does not store a message, which the relay
+    /// then tries again.
     public static let denied = Kind(description: "denied")
     /// The relay cannot connect, or its connection has ended for a known reason; it keeps trying.
     public static let unavailable = Kind(description: "unavailable")
@@ -120,7 +121,7 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
     public static let nobodyAnswers = Code(description: "nobodyAnswers")
     /// No answer arrived in time.
     public static let timedOut = Code(description: "timedOut")
-    /// The relay that was asked could not answer; the message contains its reason.
+    /// The relay that received the request could not answer; the message contains its reason.
     public static let failed = Code(description: "failed")
     /// The connection was lost before the answer arrived; the request may have been answered.
     public static let disconnected = Code(description: "disconnected")
