@@ -14,11 +14,11 @@ extension NotificationCenter {
   /// returns.
   ///
   /// A notification that was posted here first and forwarded by
-  /// ``forwardNotifications(of:to:file:line:)`` is not posted here again. This holds along any
-  /// number of centers, even if an observer posts it again with its user info.
+  /// ``forwardNotifications(of:to:file:line:)`` is not posted here again, along any number of
+  /// centers, even if an observer posts it again with its user info.
   ///
-  /// On Linux, messages of Foundation's typed interface are not forwarded by their name. With `nil`
-  /// as the name, Foundation stops the program if such a message is posted to its center.
+  /// On Linux, messages of Foundation's typed interface are not forwarded by their name, and with
+  /// `nil` as the name, Foundation stops the program if such a message is posted to its center.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.

@@ -21,26 +21,25 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A post calls the observers that were registered when it began, on the posting thread. They are
-/// called in the order in which they registered, whatever their filters. An observer that
-/// is removed before its turn is skipped. An observer of an object is never called for another
-/// object at the same address. An object that is a value, and not a class instance, is compared by
-/// equality with the observed values.
+/// A post calls the observers that were registered when it began, on the posting thread, in the
+/// order in which they registered, whatever their filters. An observer that is removed before its
+/// turn is skipped. An observer of an object is never called for another object at the same
+/// address. An object that is a value instead of a class instance is compared by equality with the
+/// observed values.
 ///
 /// An observer with a queue is called on that queue before `post` returns. The poster waits for
-/// that call, and for nothing else on the queue. While it waits, it makes the calls that are
-/// addressed to the queue that it runs on. So two queues that post to each other do not deadlock.
-/// The queue is retained.
+/// that call alone. While it waits, it makes the calls that other posts address to its own queue,
+/// so two queues that post to each other do not deadlock. The queue is retained.
 ///
-/// All methods are safe to call from any thread and from inside an observer. No lock is held while
-/// an observer runs. The observations end with the center. Releasing a token ends nothing, as in
-/// Foundation.
+/// All methods are safe to call from any thread and from inside an observer, because no lock is
+/// held while an observer runs. The observations end with the center. As in Foundation, the release
+/// of a token does not end its observation.
 ///
-/// A post without observers costs a look-up under a lock, and creates nothing. A post takes no lock
-/// if its name is the constant with which the name was first observed. A post finds the observers of
-/// its object by hash, so observers of other objects and values do not slow it. A value is hashed and
-/// compared on the posting thread, under no lock. While the center has typed observers, each post
-/// takes a lock to find those of its name.
+/// A post without observers costs a look-up under a lock, and allocates nothing. A post takes no
+/// lock if its name is the constant with which the name was first observed. A post finds the
+/// observers of its object by hash, so observers of other objects and values do not make it slower.
+/// A value is hashed and compared on the posting thread, while no lock is held. While the center
+/// has typed observers, each post takes a lock to find those of its name.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
@@ -54,7 +53,7 @@ public final class NotificationCenter: Sendable {
 
   /// The center that is shared in a program.
   ///
-  /// It isn't Foundation's default center. Posts to that one do not arrive here, unless they are
+  /// Posts to Foundation's default center, which is another one, do not arrive here unless they are
   /// forwarded; see ``forwardNotifications(of:from:file:line:)``.
   public class var `default`: NotificationCenter { shared }
 
@@ -140,13 +139,13 @@ public final class NotificationCenter: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - obj: The object of the notifications, or `nil` for any. It is not kept.
+  ///   - obj: The object of the notifications, or `nil` for any. It is not retained.
   ///   - queue: The queue to call the block on, before the post returns, or `nil` for the posting
   ///     thread.
   ///   - file: The caller's file, for ``description``.
   ///   - line: The caller's line.
   ///   - block: Called for each notification.
-  /// - Returns: A token. The observation does not depend on its lifetime.
+  /// - Returns: A token for `removeObserver(_:)`. Its release does not end the observation.
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
     file: StaticString = #fileID, line: UInt = #line,
@@ -198,11 +197,11 @@ public final class NotificationCenter: Sendable {
   ///
   /// The object is held weakly, and kept alive during each call.
   ///
-  /// The method replaces a selector. On Apple platforms, `#selector(…)` does not compile here: name
-  /// the method by its type, as above.
+  /// The method replaces a selector. On Apple platforms, `#selector(…)` does not compile here, so
+  /// name the method by its type, as above.
   ///
-  /// The method is called on the posting thread. It must not be isolated to an actor. Swift 6.3
-  /// does not diagnose that if the method is named by its type. For an isolated observer, use
+  /// The method is called on the posting thread, so it must not be isolated to an actor, which
+  /// Swift 6.3 does not diagnose if the method is named by its type. For an isolated observer, use
   /// `observe(_:owner:on:buffering:_:file:line:_:)`, which `CampanileFoundation` declares for this
   /// center too.
   public func addObserver<Target: AnyObject & Sendable>(
@@ -236,17 +235,17 @@ public final class NotificationCenter: Sendable {
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// A post that has not reached the observer skips it. As in Foundation, the call does not wait. A
-  /// post on another thread may have entered the observer, or may be just entering it. The observer
-  /// may then run after this returns, from its first line on. To wait for that, observe with
+  /// A post that has not reached the observer skips it. As in Foundation, the call does not wait:
+  /// if a post on another thread has entered the observer, or is just entering it, the observer may
+  /// still run after this returns, from its first line on. To wait for that, observe with
   /// `observe(_:on:buffering:_:file:line:_:)` of `CampanileFoundation`, and end the observation
   /// with the token's `cancelAndWait()`.
   ///
   /// For an object, the observations that it owns through `observe(_:owner:…)` of
   /// `CampanileFoundation` end too.
   ///
-  /// The call does nothing for the token of another center, a token that was removed before, or an
-  /// object that observes nothing.
+  /// For the token of another center, a token that was removed before, or an object that does not
+  /// observe, the call has no effect.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }
@@ -258,10 +257,10 @@ public final class NotificationCenter: Sendable {
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.
-  ///   - aName: The name. A name that is nil selects the observations of every name. Unwrap it
+  ///   - aName: The name. `nil` selects the observations of every name, so unwrap an optional
   ///     first.
-  ///   - object: The object. An object that is nil selects the observations of every object. Unwrap
-  ///     it first.
+  ///   - object: The object. `nil` selects the observations of every object, so unwrap an optional
+  ///     first.
   /// - Complexity: O(*n*) in the number of observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: Any?
@@ -281,7 +280,7 @@ public final class NotificationCenter: Sendable {
 extension NotificationCenter: ObservableNotificationCenter {
   /// All notifications that are posted here, as a source.
   ///
-  /// A source keeps its center, but its observations do not.
+  /// The source keeps the center alive, but its observations do not.
   public var allNotifications: NotificationSource { NotificationSource(keeping: self, hub: hub) }
 }
 

@@ -20,12 +20,12 @@ public import Foundation
 /// A queue posts on the thread that enqueues, which must run its run loop:
 ///
 /// - Notifications with the style `.asap` are posted in the run loop's next turn in one of their
-///   modes. They are posted in the order in which they were enqueued.
+///   modes, in the order in which they were enqueued.
 /// - Notifications with the style `.whenIdle` are posted in a turn in which no `.asap` notification
 ///   is due.
 /// - For these two styles, the mode `.common` includes the default mode. On Apple platforms it also
 ///   includes the modes in which an application tracks events or runs a modal panel. On Linux,
-///   Foundation's queue never posts what waits for `.common` alone.
+///   Foundation's queue never posts a notification with the mode `.common` alone.
 /// - Notifications that an observer enqueues are posted in a later turn.
 /// - Task-local values of the code that enqueues are not carried to observers.
 ///
@@ -33,17 +33,18 @@ public import Foundation
 /// Objects are compared by identity, and values by equality. Notifications are found by name and
 /// object, so the cost does not depend on the number of waiting notifications.
 ///
-/// An object that is in its `deinit` when it is enqueued cannot be kept: the notification is posted
-/// without an object. Foundation's queue stops the program in this case.
+/// An object that is in its `deinit` when it is enqueued cannot be kept, so the notification is
+/// posted without an object. Foundation's queue stops the program in this case.
 ///
-/// A released queue still posts what is waiting. Like Foundation's, a queue is for one thread.
+/// A released queue still posts the waiting notifications. Like Foundation's, a queue is for one
+/// thread.
 ///
-/// The first waiting notification adds a timer to the run loop, which stays until the thread ends.
-/// So `run()` does not return for lack of sources.
+/// The first waiting notification adds a timer to the run loop, which stays until the thread ends,
+/// so `run()` does not return for lack of sources.
 ///
 /// If an observer runs the run loop inside a turn, waiting notifications of the same modes are
 /// posted after the observer has returned. But if a notification of other modes is due in that run
-/// loop, all that are due are posted there, in order. Foundation's queue always posts them there.
+/// loop, all that are due are posted there, in order, as Foundation's queue always does.
 open class NotificationQueue: NSObject {
   /// When to post.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
@@ -106,7 +107,8 @@ open class NotificationQueue: NSObject {
   ///
   /// - Parameters:
   ///   - notification: The notification to compare with.
-  ///   - coalesceMask: What must be the same. With an empty mask, nothing matches.
+  ///   - coalesceMask: The properties that must be the same. With an empty mask, no notification
+  ///     matches.
   open func dequeueNotifications(
     matching notification: Notification, coalesceMask: NotificationCoalescing
   ) {

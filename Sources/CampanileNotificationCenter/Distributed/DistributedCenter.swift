@@ -17,38 +17,38 @@ public import Foundation
 /// center.postNotificationName(.trackChanged, object: "screen", userInfo: ["title": "Aria"])
 /// ```
 ///
-/// A notification has a name, a string as its object, and a property list as its user info.
-///
-/// It arrives at each center on the bus, and at the center that posts it.
+/// A notification has a name, a string as its object, and a property list as its user info. It
+/// arrives at each center on the bus, and at the center that posts it.
 ///
 /// ## Behavior
 ///
 /// - **Thread.** Observers are called on the main queue, and the post does not wait for them. The
 ///   main thread must run its run loop, or `dispatchMain()`. An observer with another operation
-///   queue is called there, and nothing waits for the call. The observers of one queue are called
-///   one at a time, even if the queue runs many operations at once. So an observer must not wait for
-///   another observer of its queue. If the queue is suspended, the posts that are being delivered
-///   still arrive. Task-local values of the post are not carried to observers, which are called
-///   later.
+///   queue is called there, and neither the post nor the main queue waits for it. The observers of
+///   one queue are called one at a time, even if the queue runs many operations at once, so an
+///   observer must not wait for another observer of its queue. If the queue is suspended, the posts
+///   that are being delivered still arrive. Because observers are called later, they do not see
+///   task-local values of the post.
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
-///   through one center arrive everywhere in that order. No center receives an answer before its
-///   question.
+///   through one center arrive everywhere in the order in which they were made. No center receives
+///   an answer before its question.
 /// - **Delivery.** A notification is delivered at most once. An observer that is added between the post
 ///   and the delivery on the main queue may receive it. `relay.events` reports losses, and
 ///   notifications that cannot be decoded or sent.
 /// - **User info.** Each process, the posting one included, receives a copy of the property list.
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
-///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
-///   refused, with the key. The same holds for a notification whose encoding is longer than a
-///   megabyte, or whose name is longer than 64 KB. Special characters of a name count as escaped, with
-///   three bytes or more. A notification may have a million values, which may be nested 500 levels
-///   deep. Each counts as often as it is referred to, and counts one more for every 16 bytes of a
-///   string or of data. The entry under `NotificationBridge.pathKey` is not posted.
+///   keys. If a post contains a value of another kind, no observer receives the post, and the relay
+///   reports it as refused, with the key. The same holds for a notification whose encoding is
+///   longer than a megabyte, or whose name is longer than 64 KB, where special characters count as
+///   escaped, with three bytes or more. A notification may have a million values, nested up to 500
+///   levels deep, where a value counts as often as it is referred to, and one more for every 16
+///   bytes of a string or of data. The entry under `NotificationBridge.pathKey` is not posted.
 /// - **Lifetime.** Several centers can share a relay. A center keeps its relay, and the observations
 ///   end with the center.
 ///
-/// A center receives the posts of other processes once `relay.flush()` has returned after its
-/// creation. All methods are safe to call from any thread and from inside an observer.
+/// A center receives the posts that other processes make after `relay.flush()` has returned, if it
+/// was called after the creation of the center. All methods are safe to call from any thread and
+/// from inside an observer.
 public final class DistributedCenter: Sendable {
   private static let shared = DistributedCenter(Relay(.host()))
   /// The relay that carries the notifications.
@@ -58,7 +58,7 @@ public final class DistributedCenter: Sendable {
   private let observers = DistributedObservers()
   private let line: DistributedLine
 
-  /// Creates a center that receives what is posted on the bus of a relay.
+  /// Creates a center that receives the notifications on the bus of a relay.
   public init(_ relay: Relay) {
     self.relay = relay
     line = DistributedLine.of(relay)
@@ -161,7 +161,7 @@ public final class DistributedCenter: Sendable {
   /// The object is held weakly, and kept alive during each call.
   ///
   /// The method replaces a selector, and is called on the main queue. It must not be isolated to an
-  /// actor. Swift 6.3 does not diagnose that if the method is named by its type.
+  /// actor, which Swift 6.3 does not diagnose if the method is named by its type.
   ///
   /// - Parameters:
   ///   - observer: The object.
@@ -189,7 +189,7 @@ public final class DistributedCenter: Sendable {
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
   /// Held notifications are not delivered to it. The observer may still be running on another
-  /// thread when this returns. Anything that does not observe here is ignored.
+  /// thread when this returns. For an object that does not observe here, this has no effect.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }
@@ -198,10 +198,10 @@ public final class DistributedCenter: Sendable {
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.
-  ///   - aName: The name. A name that is nil selects the observations of every name. Unwrap it
+  ///   - aName: The name. `nil` selects the observations of every name, so unwrap an optional
   ///     first.
-  ///   - object: The object. An object that is nil selects the observations of every object. Unwrap
-  ///     it first.
+  ///   - object: The object. `nil` selects the observations of every object, so unwrap an optional
+  ///     first.
   /// - Complexity: O(*n*) in the number of observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: String?
@@ -219,7 +219,7 @@ public final class DistributedCenter: Sendable {
   ///
   /// A new value applies to each notification whose delivery has not begun. After a change to
   /// `false`, held notifications are delivered first, followed by those that arrive later. If the
-  /// center is suspended again meanwhile, the held notifications are still delivered to the end.
+  /// center is suspended again during that, all held notifications are still delivered.
   public var suspended: Bool {
     get { observers.isSuspended }
     set { observers.setSuspended(newValue) }

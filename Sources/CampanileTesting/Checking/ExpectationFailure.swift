@@ -1,7 +1,7 @@
 /// The error that a failed expectation throws.
 ///
-/// A test that throws it fails, in Swift Testing and in XCTest, and shows ``description``. That is
-/// the place of the expectation, and a sentence with the expected and the actual result.
+/// A test that throws it fails, in Swift Testing and in XCTest, and shows ``description``, which
+/// has the place of the expectation, and a sentence with the expected and the actual result.
 public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of expectation that failed.
   public struct Code: Hashable, Sendable {

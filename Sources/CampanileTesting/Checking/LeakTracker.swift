@@ -44,7 +44,7 @@ public final class LeakTracker: Sendable {
   /// Tracks `object`, which should be released by the end of the test.
   ///
   /// - Parameters:
-  ///   - object: The object. It is not kept.
+  ///   - object: The object, which is held weakly.
   ///   - name: Its name in failures, by default its type.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
@@ -63,7 +63,7 @@ public final class LeakTracker: Sendable {
   ///   - name: The name of the closure in failures.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
-  /// - Returns: The object. The closure is to be its only owner: do not store it elsewhere.
+  /// - Returns: The object. Do not store it elsewhere, because the closure must be its only owner.
   public func makeProbe(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> Probe {
@@ -101,7 +101,7 @@ public final class LeakTracker: Sendable {
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   /// - Throws: An ``ExpectationFailure`` that names the objects that still live after the limit. If
-  ///   the task is canceled first, what the clock throws, such as `CancellationError`.
+  ///   the task is canceled first, the error of the clock, such as `CancellationError`.
   public func expectGone(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line

@@ -16,17 +16,18 @@ extension MessageCenter {
   /// `MessageCenter.default` is that center for the task that runs `operation`, and for the tasks
   /// created in it.
   ///
-  /// Detached tasks do not see it, and neither do observers that run elsewhere than on the posting
-  /// thread: pass the center to them. Foundation's `NotificationCenter.default`, and that of
+  /// Detached tasks, and observers that run elsewhere than on the posting thread, do not see it, so
+  /// pass the center to them. Foundation's `NotificationCenter.default`, and that of
   /// `CampanileNotificationCenter`, are not replaced.
   ///
   /// - Parameters:
   ///   - file: The caller's file, for the center's label and the failure.
   ///   - line: The caller's line.
   ///   - operation: The test. It receives the center.
-  /// - Returns: What `operation` returns.
-  /// - Throws: What `operation` throws; the errors of observers are then written to standard error.
-  ///   Otherwise an ``ExpectationFailure`` if an observer of the center threw before `operation` returned.
+  /// - Returns: The result of `operation`.
+  /// - Throws: The error of `operation`; the errors of observers are then written to standard
+  ///   error. Otherwise an ``ExpectationFailure`` if an observer of the center threw before
+  ///   `operation` returned.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
     operation: (MessageCenter) throws -> Result
@@ -58,12 +59,13 @@ extension MessageCenter {
   /// Checks that the center has no observers, except recorders and the center's memory of last
   /// messages.
   ///
-  /// Followers of `latest(of:)` observe that memory, and are not seen here.
+  /// Followers of `latest(of:)` observe that memory, so they do not count either.
   ///
-  /// A recorder that observes this center, or reads a sequence of its messages, doesn't count: it
-  /// belongs to the test. An observer that calls a recorder does count. A recorder that reads a
-  /// sequence made of that one, such as with `map`, counts until the task that reads has ended. The
-  /// failure lists the observers, each with the line that registered it.
+  /// A recorder that observes this center, or reads a sequence of its messages, doesn't count
+  /// because it belongs to the test, but an observer that calls a recorder does. A recorder that
+  /// reads a sequence derived from such a sequence, for example with `map`, counts until its
+  /// reading task has ended. The failure lists the observers, each with the line that registered
+  /// it.
   public func expectNoObservers(file: StaticString = #fileID, line: UInt = #line) throws {
     let left = registrations.filter {
       !$0.isDerivedState && !RecorderRegistrations.contains($0.registration)

@@ -1,7 +1,7 @@
 /// Holds tasks until a test lets them continue, for instance an asynchronous observer in the middle
 /// of its call.
 ///
-/// It is a ``Gate`` that suspends tasks and blocks no thread. All methods are safe to call from any
+/// Unlike a ``Gate``, it suspends tasks and blocks no thread. All methods are safe to call from any
 /// thread.
 public final class AsyncGate: Sendable {
   private let arrived = Tally()
@@ -15,10 +15,10 @@ public final class AsyncGate: Sendable {
 
   /// Records an arrival, and suspends the task until the gate is open.
   ///
-  /// Cancellation doesn't end the wait: the test decides when the observer continues. If the gate
-  /// is not open after ten seconds, a line with the place of the call is written to standard error.
-  /// After `limit`, the gate opens by itself, and another line says so. So a test that forgot to
-  /// open it ends.
+  /// Cancellation doesn't end the wait, because the test decides when the observer continues. If
+  /// the gate is not open after ten seconds, a line with the place of the call is written to
+  /// standard error. After `limit`, the gate opens by itself, and another line says so, so that a
+  /// test that forgot to open it ends.
   ///
   /// - Parameters:
   ///   - limit: The longest time that the task is held, by the system's clock.

@@ -13,10 +13,9 @@ import Dispatch
 /// gate.open()
 /// ```
 ///
-/// The held side calls ``pass(within:file:line:)``, which blocks its thread. So use a gate for
-/// observers on other threads and queues than the test's. For asynchronous observers, use an
-/// ``AsyncGate``. An open gate lets all threads pass. All methods are safe to call from any
-/// thread.
+/// The observer calls ``pass(within:file:line:)``, which blocks its thread, so use a gate for
+/// observers on other threads and queues than the test's; for asynchronous observers, use an
+/// ``AsyncGate``. An open gate lets all threads pass. All methods are safe to call from any thread.
 public final class Gate: Sendable {
   private let arrivals = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
@@ -34,8 +33,8 @@ public final class Gate: Sendable {
   /// Records an arrival, and blocks the thread until the gate is open.
   ///
   /// If the gate is not open after ten seconds, a line with the place of the call is written to
-  /// standard error. After `limit`, the gate opens by itself, and another line says so. So a test
-  /// that forgot to open it ends.
+  /// standard error. After `limit`, the gate opens by itself, and another line says so, so that a
+  /// test that forgot to open it ends.
   ///
   /// - Parameters:
   ///   - limit: The longest time that the thread is held, by the system's clock.

@@ -10,15 +10,15 @@ public import Campanile
 /// manual.runAll()
 /// ```
 ///
-/// Posted messages wait until a run method is called. The observers run
-/// on the thread that calls the run method, before it returns. The deliveries are real ones: they
-/// are checked again when their turn comes, and discarded with their owner. None is left out. Unbounded
-/// observers are called in the order of the posts, and so is each observer with a bounded buffer. Between
-/// these, as on a queue, no order is promised. Code that runs here, and the closure of ``run(_:)``, is on the place. So deliveries
-/// to it may run inline, as on a queue.
+/// Posted messages wait until a run method is called. The observers run on the thread that calls
+/// the run method, before it returns. As on a queue, a delivery is checked again when its turn
+/// comes, and discarded with its owner. Unbounded observers are called in the order of the posts,
+/// and so is each observer with a bounded buffer, but between these no order is promised. Code that
+/// runs here, including the closure of ``run(_:)``, is on the place, so deliveries to it may run
+/// inline.
 ///
-/// Run it on one thread at a time. Posting to it is safe from any thread. When a manual delivery is
-/// released, what waits is discarded.
+/// Run it on one thread at a time; posting to it is safe from any thread. When a manual delivery is
+/// released, the waiting deliveries are discarded.
 public final class ManualDelivery: DeliveryTarget {
   /// Protected by the lock.
   private struct State {
@@ -101,7 +101,7 @@ public final class ManualDelivery: DeliveryTarget {
     return false
   }
 
-  /// Makes all deliveries, including those that are added meanwhile.
+  /// Makes all deliveries, including those that are added during the call.
   ///
   /// It does not return if observers post to each other forever.
   ///

@@ -11,14 +11,13 @@ import Campanile
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// ``advance(by:)`` wakes the tasks that sleep until then, and does not wait for them. If a task
+/// ``advance(by:)`` wakes the tasks that sleep until then, but does not wait for them. If a task
 /// sleeps repeatedly, advance the clock in steps, with
-/// ``waitForSleepers(_:within:clock:file:line:)`` before each step. That takes no real time, and
-/// needs no guess of how often to yield.
+/// ``waitForSleepers(_:within:clock:file:line:)`` before each step, which takes no real time.
 ///
-/// A recorder can measure its time limits by this clock, too. Then only an advance ends the wait for
-/// a value that does not arrive, so another task has to advance the clock meanwhile. If none does,
-/// the test waits forever.
+/// A recorder can measure its time limits by this clock, too. Then only an advance ends the wait
+/// for a value that does not arrive, so if no other task advances the clock, the test waits
+/// forever.
 ///
 /// All methods are safe to call from any thread.
 public final class VirtualClock: Clock {
@@ -128,8 +127,8 @@ public final class VirtualClock: Clock {
   /// - Parameters:
   ///   - count: The number of tasks.
   ///   - limit: How long it may take.
-  ///   - clock: The clock that measures the limit. Do not pass this clock, which does not advance
-  ///     meanwhile.
+  ///   - clock: The clock that measures the limit. Do not pass this clock, because it does not
+  ///     advance during the wait.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   /// - Throws: An ``ExpectationFailure`` if too few tasks slept in time, and `CancellationError` if

@@ -2,9 +2,9 @@ public import Campanile
 
 /// The place where code ran, as far as it can be determined.
 ///
-/// The place is determined when a value is recorded. A queue, a target or an actor is recognized if
-/// the recorder knows of it. A recorder knows the place that it observes on, the places passed to
-/// ``Recorder/recognize(_:)``, and the actors passed to ``Recorder/record(_:on:)``.
+/// The place is determined when a value is recorded. A queue, a target or an actor is recognized
+/// only if the recorder knows of it: because it observes there, because the place was passed to
+/// ``Recorder/recognize(_:)``, or the actor to ``Recorder/record(_:on:)``.
 public struct RecordedPlace: Sendable, CustomStringConvertible {
   /// Whether it was the main queue or the main actor, on any thread.
   public let isMain: Bool

@@ -59,7 +59,7 @@ extension Recorder {
 
   /// Checks that no value was recorded except those that expectations have taken.
   ///
-  /// It does not wait. To be sure that no value is on its way, deliver everything first, with
+  /// It does not wait. To be sure that no value is on its way, make all deliveries first, with
   /// `postAndWait`, or with ``ManualDelivery/runAll()``.
   ///
   /// - Throws: An ``ExpectationFailure`` if there are more values. They are then taken.
@@ -74,7 +74,7 @@ extension Recorder {
   /// Waits for `duration` by the recorder's clock, and checks that no value is recorded.
   ///
   /// It fails as soon as a value is recorded. With a ``VirtualClock``, it takes no real time, but
-  /// another task has to advance the clock: the wait ends only then.
+  /// ends only when another task advances the clock.
   ///
   /// - Parameters:
   ///   - duration: How long to wait.
@@ -129,9 +129,9 @@ extension Recorder where Value: Equatable {
   /// try titles.expectNothingMore()
   /// ```
   ///
-  /// If the values are arrays or sets, an array literal alone is a list of expected values. So
-  /// `expect([])` expects no value, and not one empty array. Compare what ``next(within:file:line:)``
-  /// returns instead.
+  /// If the values are arrays or sets, an array literal alone is a list of expected values, so
+  /// `expect([])` expects no value instead of one empty array. Compare the result of
+  /// ``next(within:file:line:)`` there.
   ///
   /// - Parameters:
   ///   - expected: The values.
@@ -150,9 +150,9 @@ extension Recorder where Value: Equatable {
   /// Waits for as many values as `expected` has, and checks that they are equal to these, in this
   /// order.
   ///
-  /// An array literal is a list of values, even if the values themselves are arrays or sets. So
-  /// `expect([])` expects no value, and not one empty array. Compare what
-  /// ``next(within:file:line:)`` returns instead.
+  /// An array literal is a list of values, even if the values themselves are arrays or sets, so
+  /// `expect([])` expects no value instead of one empty array. Compare the result of
+  /// ``next(within:file:line:)`` there.
   ///
   /// - Parameters:
   ///   - expected: The values. If there are none, no value may have been recorded, and this does

@@ -2,8 +2,8 @@ public import Campanile
 
 /// Recorders that observe.
 extension Recorder {
-  /// Records what a source delivers, such as a broadcaster, a current value, any message, or a key
-  /// path.
+  /// Records the elements of a source, such as a broadcaster, a current value, any message, or a
+  /// key path.
   ///
   /// ```swift
   /// let volumes = Recorder(observing: player.volume, [.initial])

@@ -17,9 +17,9 @@ public import Campanile
 ///
 /// Each expectation takes the values that it checks, so that the next one checks the values that
 /// follow. If the values are different or do not arrive in time, the expectation throws an
-/// ``ExpectationFailure`` with the place of its call. The values that it took stay taken. If the
-/// task is canceled meanwhile, it throws `CancellationError`. Expectations of one recorder are for
-/// one task at a time.
+/// ``ExpectationFailure`` with the place of its call, and the values that it took stay taken. If
+/// the task is canceled during the wait, it throws `CancellationError`. Expectations of one
+/// recorder are for one task at a time.
 ///
 /// All methods are safe to call from any thread. Recording takes a lock. A recorder that observes
 /// ends its observation when it is released, or by ``stop()``.
@@ -78,9 +78,7 @@ public final class Recorder<Value: Sendable>: Sendable {
 
   /// Ends the observation of the recorder.
   ///
-  /// Calls of `record` are still recorded.
-  ///
-  /// A second call does nothing.
+  /// Calls of `record` are still recorded. A second call does nothing.
   public func stop() {
     let ends = ends.withLock { ends in
       defer { ends = [] }
