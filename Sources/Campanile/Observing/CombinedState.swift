@@ -3,9 +3,10 @@ import Synchronization
 extension StateSource {
   /// The state of both values together.
   ///
-  /// Each change of either state is a change of the pair. The notifications of the pair are
-  /// serialized: if another thread makes a change during a notification, the notifying thread
-  /// delivers that change next.
+  /// Each change of either state is a change of the pair, so if both are derived from one state,
+  /// its change is two changes of the pair; derive the pair from that state with one `map` instead.
+  /// The notifications of the pair are serialized: if another thread makes a change during a
+  /// notification, the notifying thread delivers that change next.
   ///
   /// The `failures` of both states report the errors that an observer of the pair throws.
   ///
