@@ -40,8 +40,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
 
   deinit {
-    // At once: nobody sets the value any more. What is still on the way is that of a thread that has
-    // ended, or of a follower that resumes.
+    // At once, because the value is not set any more. A change that is still on the way is that of
+    // a thread that has ended, or of a follower that resumes.
     storage.end()
     registry.finishReports()
   }

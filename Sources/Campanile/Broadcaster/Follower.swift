@@ -98,7 +98,8 @@ final class Follower<Value: Sendable>: Sendable {
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
-    /// Notes that the request was skipped, if it has not arrived: then it may never arrive.
+    /// Records that the request was skipped, if it has not arrived, because it may never arrive
+    /// then.
     ///
     /// - Returns: The changes that waited for it; the initial call will deliver a newer value.
     mutating func stopWaiting() -> [Change] {
@@ -182,7 +183,7 @@ final class Follower<Value: Sendable>: Sendable {
 
   /// Notes that the request for the initial call of an immediate follower has been made.
   ///
-  /// Somebody may have paused the follower before that.
+  /// The follower may have been paused before that.
   ///
   /// - Returns: Whether to make it again: changes waited for a request that was skipped.
   @_optimize(size)

@@ -45,7 +45,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
       }
       // A change also begins the initial call. If that call has begun, a request has no effect.
       if change.isInitial { return }
-      // The calls of a concurrent observer come in any order.
+      // The calls of a concurrent observer have no order.
       let (first, last) = (range.revisions.lowerBound, range.revisions.upperBound)
       missed = Range(
         old: change.revision < first ? change.old : range.old,
@@ -172,8 +172,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   /// Drops what a paused follower missed before a change that is set for all other followers.
   ///
-  /// The owner of the follower knows the value of that change, and must not receive an older one. A
-  /// follower that is not paused receives what is on its way.
+  /// The owner of the follower knows the value of that change, so the follower must not receive an
+  /// older one. A follower that is not paused receives the changes on their way.
   func omit(_ change: Change, for observer: AnyObserver) {
     edit(observer) { if observer.noteMiss() { $0.omit(change) } }
   }
@@ -190,7 +190,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
   private func edit<Result: Sendable>(
     _ observer: AnyObserver, _ body: (inout State) -> Result
   ) -> Result {
-    // Removed changes are released outside the lock, with the copy.
+    // The removed changes are released outside the lock, with this copy.
     let (result, before) = state.withLock { state -> (Result, State) in
       let before = state
       let result = body(&state)

@@ -16,7 +16,8 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// A change, the request of a follower that resumes after a pause, or the end.
   ///
-  /// An object, so that only its class is made for each type of value, and not what copies it.
+  /// An object, so that the compiler makes only its class, and no code that copies it, for each
+  /// type of value.
   private final class Notice: Sendable {
     let change: ValueChange<Value>
     /// The newest follower that receives it.
@@ -158,7 +159,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     if isNested { note(updates) }
     return try current.withLock { state, value in
       if isNested { updates.endWait() }
-      // A copy that nobody uses would make `body` copy too.
+      // A second reference to the value would make `body` copy it.
       if oldWishes.load(ordering: .relaxed) > 0 { old = value }
       updater.store(updates.thread, ordering: .relaxed)
       updates.beginUpdate()
@@ -199,7 +200,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     if updates.isInside { updates.endWait() }
   }
 
-  /// Notes that a thread inside an update is about to wait for this value.
+  /// Records that a thread inside an update is about to wait for this value.
   @inline(never)
   private func note(_ updates: ThreadUpdates) {
     updates.beginWait { [self] in updaterNow }
@@ -363,7 +364,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   // MARK: Pauses
 
-  /// Drops what the follower that a set skips missed before, if the follower is paused.
+  /// Drops the changes that a paused follower missed before a set that skips it.
   ///
   /// Here and not when the change is delivered: the follower may have resumed by then.
   @inline(never)
@@ -375,7 +376,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     missed.omit(ValueChange(old: nil, new: new, revision: place.revision), for: observer)
   }
 
-  /// Queues a request to deliver to a resumed follower what it missed.
+  /// Queues a request to deliver the missed changes to a resumed follower.
   ///
   /// The follower is called on its delivery, after the changes that were made before.
   @_optimize(size)

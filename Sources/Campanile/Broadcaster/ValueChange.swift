@@ -34,7 +34,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// Whether this is the first call of a follower that asked for `.initial`.
   public var isInitial: Bool { revision == 0 }
 
-  /// A request to deliver to a resumed follower what it missed.
+  /// A request to deliver the missed changes to a resumed follower.
   static func resumption(_ value: Value) -> Self { Self(old: nil, new: value, revision: .max) }
 
   var isResumption: Bool { revision == .max }

@@ -1,8 +1,9 @@
-/// The activity at a mailbox: what is draining it, and which jobs are enqueued for it.
+/// The activity at a mailbox: which job or poster is draining it, and which jobs are enqueued for
+/// it.
 ///
-/// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job. So does
-/// a more urgent post, as long as no enqueued job has begun. The job that begins first drains the
-/// mailbox; the others then find nothing to do.
+/// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job, and so
+/// does a more urgent post, as long as no enqueued job has begun. The job that begins first drains
+/// the mailbox; the others then find nothing to do.
 struct Activity: ~Copyable {
   private enum Stage {
     case idle
@@ -17,15 +18,15 @@ struct Activity: ~Copyable {
   private var stage = Stage.idle
   /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
   private var jobs: UInt64 = 0
-  /// The greatest urgency of posts, as far as it was looked up, and of jobs that came in this turn.
+  /// The greatest urgency of jobs that arrived in this turn, and of posts, if it was looked up.
   private var wanted: Urgency?
 
   var isIdle: Bool { stage == .idle }
 
   /// Notes that something waits.
   ///
-  /// Looking up the poster's priority costs about as much as a lock. So it is looked up only at an
-  /// idle mailbox, or if the enqueued jobs or drained posts are less urgent than `.high`.
+  /// Because the poster's priority costs about as much as a lock, it is looked up only at an idle
+  /// mailbox, or if the enqueued jobs or drained posts are less urgent than `.high`.
   ///
   /// - Returns: The priority of the job to enqueue, if any.
   mutating func arrive(_ poster: @autoclosure () -> Urgency) -> Urgency? {

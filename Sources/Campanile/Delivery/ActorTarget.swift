@@ -1,7 +1,7 @@
 /// An actor as a place where observers run.
 ///
-/// The actor is held weakly: it is the owner of the registrations on it. Everybody who names one
-/// actor gets one target, found in a table that keeps neither.
+/// The actor is held weakly, because it is the owner of the registrations on it. All uses of one
+/// actor share one target, which is found in a table that retains neither.
 final class ActorTarget: DeliveryTarget {
   /// The targets that have been named so far; tests check its size.
   static let table = Locked(WeakTable<ObjectIdentifier, ActorTarget>())
@@ -21,7 +21,7 @@ final class ActorTarget: DeliveryTarget {
     let (target, seen) = table.withLock { table -> (ActorTarget, [ActorTarget]) in
       let id = ObjectIdentifier(instance)
       let known = table[id]
-      // The address may have been another actor's, which has gone then.
+      // The address may have been that of another actor, which has died since.
       if let known, known.instance != nil { return (known, []) }
       return (new, table.insert(new, for: id) + [known].compactMap { $0 })
     }
@@ -30,10 +30,10 @@ final class ActorTarget: DeliveryTarget {
   }
 
   func enqueue(_ job: DeliveryJob) {
-    // The task does not keep the actor until it starts; from then on it does, also while it waits
-    // for the actor's turn. Released without having run, the job discards what is waiting, and ends
-    // the registrations of the actor that has died.
-    // Detached: what the poster's task is part of says nothing about the observers here.
+    // The task retains the actor only from its start on, also while it waits for the actor's turn.
+    // If the job is released without having run, it discards the waiting deliveries, and ends the
+    // registrations of the actor that has died. The task is detached, because the calls that the
+    // poster's task is part of say nothing about the observers here.
     Task.detached(priority: job.priority) { [weak instance] in
       if let instance { await instance.run(job) }
     }

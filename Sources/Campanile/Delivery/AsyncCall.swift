@@ -1,8 +1,8 @@
 import Synchronization
 
-/// One call of an asynchronous observer, as the task knows it that makes it.
+/// One call of an asynchronous observer, which the task that makes it knows by a task-local value.
 ///
-/// Tasks that are made in a call know it too, and can outlive it.
+/// Tasks that are created in a call know it too, and can outlive it.
 final class AsyncCall: Sendable {
   /// The calls that the current task is or was part of, and those that wait for one of them.
   @TaskLocal private static var known: [AsyncCall] = []

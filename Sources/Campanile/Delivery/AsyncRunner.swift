@@ -1,7 +1,7 @@
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
 ///
 /// As a target it runs its jobs in such tasks. Each call begins on the observer's actor, if it has
-/// one: what has been ended there is found ended when the registration is checked.
+/// one, so a registration that was ended there is found ended when it is checked.
 final class AsyncRunner: DeliveryTarget {
   /// Where the calls begin.
   enum Isolation: Sendable {
@@ -85,7 +85,7 @@ final class AsyncRunner: DeliveryTarget {
     _ operation: @escaping @Sendable () async -> Void
   ) {
     let index = state.withLock { $0.reserve() }
-    // Detached: what the poster's task is part of says nothing about this one.
+    // Detached, because the calls that the poster's task is part of say nothing about this one.
     let task = Task.detached(priority: urgency.priority) {
       await self.run(operation, on: isolation.actor)
       self.state.withLock { $0.end(at: index) }
@@ -98,7 +98,7 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   private func run(_ operation: () async -> Void, on _: isolated (any Actor)?) async {
-    // Without something to do on the actor first, Swift 6.3 does not go there for the operation.
+    // Without a statement on the actor first, Swift 6.3 does not run the operation there.
     state.withLock { _ in }
     await operation()
   }
@@ -130,7 +130,7 @@ extension DeliveryJob {
 }
 
 extension Mailbox {
-  // For size: each of its parts between two suspensions repeats much of the others.
+  // Optimized for size, because each part between two suspensions repeats much of the others.
   @_optimize(size)
   func drainInTask(
     _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
@@ -141,7 +141,7 @@ extension Mailbox {
     defer { withExtendedLifetime(kept) {} }
     var (count, next) = (0, Urgency?.none)
     repeat {
-      // Only a call keeps the actor, and between two calls others have their turn there.
+      // Only a call retains the actor, and between two calls other code can run there.
       await deliverOne(of: &batch, on: isolation.actor)
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }

@@ -121,7 +121,7 @@ package final class PostContext: Sendable {
     return found.isEmpty ? nil : PostContext(found)
   }
 
-  /// Makes a call with the context in force: what the carriers from `index` on captured.
+  /// Makes a call with the contexts in force that the carriers from `index` on captured.
   package func restore(from index: Int, _ call: () -> Void) {
     if index == restorations.count { return call() }
     restorations[index].around { restore(from: index + 1, call) }

@@ -17,7 +17,7 @@ public final class DeliveryJob: Sendable {
   let drained: any Drainable
   /// Whether it has been run, and has nothing to discard.
   private let isDone = Atomic<Bool>(false)
-  /// Not kept: a target that keeps its jobs would keep itself.
+  /// Not retained, because a target that stores its jobs would retain itself.
   weak let target: (any DeliveryTarget)?
 
   init(_ drained: any Drainable, _ priority: Urgency, on target: any DeliveryTarget) {
@@ -43,13 +43,13 @@ public final class DeliveryJob: Sendable {
   /// How many deliveries are waiting.
   package var pendingCount: Int { source == nil ? 0 : drained.waitingCount }
 
-  /// The identity of what the job drains, if it has not run: equal for two jobs of one mailbox.
+  /// The identity of the mailbox that the job drains, if it has not run.
   package var source: ObjectIdentifier? {
     isDone.load(ordering: .acquiring) ? nil : ObjectIdentifier(drained)
   }
 }
 
-/// Something that a job can drain.
+/// A mailbox that a job can drain.
 protocol Drainable: AnyObject, Sendable {
   /// Delivers what is waiting; if the target is no longer kept alive, all of it.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)

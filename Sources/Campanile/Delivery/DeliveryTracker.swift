@@ -6,7 +6,7 @@ package final class DeliveryTracker: Sendable {
   private struct State {
     /// The deliveries under way, and one for the posts themselves.
     var count = 1
-    /// Resumes who waits.
+    /// Resumes the caller that waits.
     var resume: (@Sendable () -> Void)?
     var isWaitOver = false
   }

@@ -1,7 +1,7 @@
 /// An executor as a place where observers run.
 ///
-/// Everybody who names one executor in the same way gets one target, found in a table that does not
-/// keep it.
+/// All uses of one executor of one kind share one target, which is found in a table that does not
+/// retain it.
 final class ExecutorTarget: DeliveryTarget {
   /// The targets that have been named so far; tests check its size.
   static let table = Locked(WeakTable<Key, ExecutorTarget>())

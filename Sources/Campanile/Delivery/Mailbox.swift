@@ -10,7 +10,7 @@ import Synchronization
 public final class Mailbox: Sendable {
   /// `MailboxState` decides, and this class acts; `README.md` has the words.
   private let state: Locked<MailboxState>
-  /// Whether nothing waits and nobody delivers; written under the lock.
+  /// Whether no delivery waits and no job delivers; written under the lock.
   private let isIdle = Atomic<Bool>(true)
   /// Whether the buffer is full, so that the next value finds no room; written under the lock.
   private let isFull = Atomic<Bool>(false)
@@ -61,7 +61,8 @@ public final class Mailbox: Sendable {
     isFull.store(state.isFull, ordering: .relaxed)
   }
 
-  /// Asks the state for a batch, or gives one back, with the lock held; a poster that has it goes first.
+  /// Asks the state for a batch, or returns one, with the lock held, for which it lets a poster go
+  /// first.
   func exchange<Result: Sendable>(
     _ batch: inout RecordBuffer,
     _ body: (inout MailboxState, inout RecordBuffer) -> Result
@@ -173,8 +174,8 @@ extension Mailbox: Drainable {
       count += delivered
       if !batch.isEmpty { continue }
       if waiting == 0 {
-        // The poster of a burst posts on. Looking again at once would find a record or two, and have
-        // two threads fight for the lock. A single record is no burst.
+        // The poster of a burst continues to post. Looking again at once would find a record or
+        // two, and let two threads compete for the lock. A single record isn't a burst.
         if count > 1 { Platform.linger() }
         count = 0
       }
@@ -188,7 +189,7 @@ extension Mailbox: Drainable {
   ) -> Int? {
     decide { state in
       let left = state.begin(priority, &batch, keeping: &kept)
-      // Another job may be delivering, and counts for itself.
+      // Another job may be delivering; it counts its own batch.
       if left != nil { undelivered.store(batch.count, ordering: .relaxed) }
       return left
     }

@@ -62,7 +62,7 @@ struct MailboxState: ~Copyable {
   ///   - value: The value; afterwards the value that is not kept, for the caller to release.
   ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
   ///     must be woken.
-  ///   - isResumption: Whether it is for a follower that goes on.
+  ///   - isResumption: Whether it is for a follower that resumes.
   ///   - poster: The poster's priority, which a mailbox that is read does not look up.
   /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
@@ -77,7 +77,7 @@ struct MailboxState: ~Copyable {
       wake = .medium
       return .free
     }
-    // One is admitted beside a full buffer, and no more.
+    // Only one is admitted beside a full buffer.
     let count = isResumption ? max(filling.count - 1, 0) : filling.count
     let admission = (buffering ?? .unbounded).admission(beside: count)
     switch admission {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Finds the lifetime of an object, if it has one.
 ///
-/// Whether a class conforms to a protocol costs a search of some hundred instructions. Owners and
-/// subjects of one source are nearly always of one class: the last class that does not conform is
-/// remembered, and asked once.
+/// To find out whether a class conforms to a protocol takes some hundred instructions. Because
+/// owners and subjects of one source are nearly always of one class, the last class that does not
+/// conform is remembered.
 struct LifetimeLookup: ~Copyable, Sendable {
   /// The identity of that class, or 0.
   private let plainClass = Atomic<UInt>(0)

@@ -1,4 +1,5 @@
-/// Thrown by what wraps an observer when the registration is to end: its owner has died, say.
+/// Thrown by the code around an observer if the registration is to end, because its owner has died
+/// for example.
 struct ObservationIsOver: Error {
   /// The error that the observer threw in its last call, which must still be reported.
   var after: (any Error)?

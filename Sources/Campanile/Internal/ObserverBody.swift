@@ -15,7 +15,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
       @Sendable (Value, AnyObject?) async throws -> Void)
     /// Called where the value is posted, and makes a call in a task, if it returns one.
     ///
-    /// The task goes on when the registration ends.
+    /// The task continues when the registration ends.
     case starter(@Sendable (Value) -> (@Sendable () async -> Void)?)
     /// Stores the value where it is posted, with the subject of the message, and is notified of the
     /// end.

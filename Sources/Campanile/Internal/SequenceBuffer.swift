@@ -1,7 +1,7 @@
 /// The values that wait for one reader, or the reader that waits.
 ///
 /// It is not generic, because generic code looks up every type that it derives, which would take
-/// longer than all the rest.
+/// longer than everything else.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
   /// The values that the reader of an unbounded buffer has taken, so that it takes the posters' lock

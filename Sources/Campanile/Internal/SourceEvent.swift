@@ -13,7 +13,7 @@
 public struct SourceEvent: Sendable {
   /// The kinds of events.
   public enum Kind: Sendable, Hashable, CaseIterable {
-    /// A value was posted or sent, whether or not anybody hears it.
+    /// A value was posted or sent, with or without observers.
     case posted
     /// The post is about to return; its immediate observers have been called.
     ///
@@ -21,9 +21,9 @@ public struct SourceEvent: Sendable {
     case postReturned
     /// A delivery to one observer was queued, for its target or in the observer's own buffer.
     ///
-    /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration. If the
-    /// registration ends on another thread at that time, `ended` may come before it. For a sequence
-    /// nothing follows, because its reader is not an observer.
+    /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration, unless
+    /// the registration ends on another thread at that time, when `ended` may be first. For a
+    /// sequence nothing follows, because its reader is not an observer.
     case queued
     /// An observer is about to be called.
     ///

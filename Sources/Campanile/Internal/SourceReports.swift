@@ -40,7 +40,8 @@ final class SourceReports: Sendable {
 }
 
 extension Broadcaster {
-  /// Whether anybody observes who would be called now: an owner may have died, or a pause be on.
+  /// Whether there is an observer that would be called now, with a living owner and without a
+  /// pause.
   var hasListeners: Bool { registrations.contains { !$0.isPaused } }
 }
 

@@ -25,7 +25,8 @@ public final class TokenBag: Sendable {
 
     /// Forgets the registrations that have ended by themselves, once in a while.
     ///
-    /// Not those whose only call runs in a task: to release their token would cancel the task.
+    /// It keeps those whose only call runs in a task, because releasing their token would cancel
+    /// the task.
     ///
     /// - Returns: What to release outside the lock: a handle may be the last to keep its source's
     ///   closures.

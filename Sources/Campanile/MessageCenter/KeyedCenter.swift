@@ -45,10 +45,10 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   // MARK: Posting
 
-  /// Posts a value under `key`, about `subject` if there is one, to all who observe.
+  /// Posts a value under `key`, about `subject` if there is one, to all observers.
   ///
-  /// - Parameter value: Makes the value, if anybody is there who may hear it. The post has begun: who
-  ///   waits for its end waits for this too.
+  /// - Parameter value: Makes the value, if the post may reach an observer. The post has begun, so
+  ///   a caller that waits for its end waits for this too.
   @inlinable
   package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
     guard let audience = audience(of: key) else { return }
@@ -119,7 +119,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.post(value, Post(subject).along(path), to: audience)
   }
 
-  /// Whether a post under a key would be heard, or reported.
+  /// Whether a post under a key would reach an observer, or be reported.
   @_optimize(size)
   package func isHeard(_ key: String) -> Bool {
     wide.isObserved || registry.isWatched || keys.isObserved(key)

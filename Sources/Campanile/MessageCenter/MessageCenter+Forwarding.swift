@@ -13,7 +13,7 @@ extension MessageCenter {
 
   /// Posts a message that came through other centers, which are in ``Post/path``.
   ///
-  /// - Parameter tracker: Waits for the deliveries, if anybody does.
+  /// - Parameter tracker: Waits for the deliveries; `nil` without a caller that waits.
   package func post<M: Message>(
     _ message: M, about subject: M.Subject?, along path: [PathStep],
     trackedBy tracker: DeliveryTracker? = nil

@@ -150,7 +150,7 @@ extension MessageCenter {
 }
 
 extension MessageCenter {
-  /// Registers with everything of a type.
+  /// Registers an observer of all messages of a type.
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,

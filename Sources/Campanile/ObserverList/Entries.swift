@@ -12,8 +12,8 @@ struct Entry: ~Copyable {
 
 /// One block of atomic words, which posts read without a lock: the memory of a list or of a table.
 ///
-/// This value is the address of the memory, which a post copies without counting a reference. Whoever
-/// allocates the block deallocates it, or leaves that to its `owner`.
+/// This value is the address of the memory, which a post copies without counting a reference. The
+/// code that allocates the block deallocates it, or leaves that to its `owner`.
 @safe struct Entries: @unchecked Sendable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
@@ -26,7 +26,7 @@ struct Entry: ~Copyable {
     let created: UInt64
   }
 
-  /// Memory for one entry, as a part of a list, with which it goes.
+  /// Memory for one entry, as a part of a list, with which it is released.
   struct Inline: ~Copyable {
     private let head = Head(capacity: 1, created: 0)
     private let entry = Entry()
@@ -51,7 +51,7 @@ struct Entry: ~Copyable {
     for index in 0..<capacity { unsafe (base + index).initialize(to: Entry()) }
   }
 
-  /// Ends the memory, which nobody else reads any more.
+  /// Deallocates the memory, which no other thread reads any more.
   func deallocate() {
     unsafe base.deinitialize(count: capacity)
     unsafe head.deinitialize(count: 1)

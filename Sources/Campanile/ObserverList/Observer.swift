@@ -54,8 +54,8 @@ class AnyObserver: @unchecked Sendable {
     case skip
   }
 
-  /// Whether the observer may simply be called: it is live, a `DirectObserver`, and nobody asked
-  /// for more than the call.
+  /// Whether the observer may be called without further checks: it is live, a `DirectObserver`, and
+  /// needs only the call.
   @inline(__always)
   final var isPlain: Bool {
     // Pairs with `markEnded`: after this thread's earlier stores, before a canceler's later loads.

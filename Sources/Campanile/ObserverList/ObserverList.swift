@@ -17,7 +17,7 @@ class ObserverList: @unchecked Sendable {
   let valueType: any Any.Type
   /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
   ///
-  /// 0 for a list that goes with its source or its array, or that few posts can still hold.
+  /// 0 for a list that is released with its source or its array, or that few posts can still hold.
   let created: UInt64
   /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
@@ -41,8 +41,8 @@ class ObserverList: @unchecked Sendable {
   }
 
   deinit {
-    // SAFETY: nobody else has this list, and it owns the buffer, the groups and what the buffer
-    // names.
+    // SAFETY: no other reference to this list is left, and it owns the buffer, the groups and the
+    // observers that the buffer names.
     if let entries {
       for index in 0..<entries.count {
         let address = entries.address(at: index)
@@ -56,7 +56,7 @@ class ObserverList: @unchecked Sendable {
 
   // MARK: The home
 
-  /// The only subject that the observers hear about, if they are limited to one.
+  /// The only subject of the messages that the observers receive, if they are limited to one.
   var subject: SubjectName? { nil }
 
   /// The outermost list that has this one in it; valid under the lock, while there is a registration.
@@ -294,7 +294,7 @@ extension ObserverList {
     addToPopulation(change, held)
   }
 
-  /// Changes a number that nobody else writes, since the lock is held.
+  /// Changes a number that no other thread writes, because the lock is held.
   private func add(
     _ change: Int32, to number: borrowing Atomic<Int32>, _ held: borrowing ObserverRegistry.Held
   ) {

@@ -95,7 +95,7 @@ extension ObserverRegistry {
     send(kind, facts ?? ObserverFacts(registration, location), nil)
   }
 
-  /// Reports what became of a registration, or of a delivery that is part of `post`.
+  /// Reports the outcome of a registration, or of a delivery that is part of `post`.
   ///
   /// Under no lock.
   @inline(__always)
@@ -148,7 +148,7 @@ extension ObserverRegistry {
     reports.events.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
   }
 
-  /// Reports that an observer is about to be called, if somebody observes the events.
+  /// Reports that an observer is about to be called, if the events have an observer.
   ///
   /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
   /// not called: the value is queued in its buffer.

@@ -62,7 +62,7 @@
     }
   }
 
-  /// An envelope to nobody, for a value that is read and not delivered.
+  /// An envelope without a receiver, for a value that is read and not delivered.
   init() {
     unsafe only = nil
     (details, newest, isArrival) = (nil, 0, true)
@@ -183,7 +183,7 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
     _ cursor: Cursor, _ section: CriticalSection
   ) {
-    // The common case, spared the array.
+    // The common case, which needs no array.
     guard let stop = cursor.onlyStop else {
       var route = Route()
       route.all = cursor

@@ -5,7 +5,7 @@ import Synchronization
 /// No reference is counted here: two threads that post to one source must not write to a common
 /// line.
 @safe struct Cursor: @unchecked Sendable {
-  /// The entry that comes next.
+  /// The next entry.
   private var next: UnsafeMutablePointer<Entry>?
   /// How many entries there are from `next` on.
   private var rest = 0
@@ -40,7 +40,7 @@ import Synchronization
   @inline(__always)
   fileprivate var isAtEnd: Bool { rest == 0 }
 
-  /// The identifier that comes next, or the greatest number at the end.
+  /// The next identifier, or the greatest number at the end.
   @inline(__always)
   fileprivate var nextID: UInt64 {
     if isAtEnd { return .max }
@@ -75,7 +75,7 @@ import Synchronization
     rest &-= count
   }
 
-  /// The observer that comes next, or 0; `nextID` has shown that there is an entry.
+  /// The next observer, or 0; `nextID` has shown that there is an entry.
   @inline(__always)
   fileprivate mutating func takeAddress() -> UInt {
     // SAFETY: as above.
@@ -131,15 +131,15 @@ struct Route: Sendable {
     return cursor
   }
 
-  /// Adds those who observe a topic, and among them those who observe `subject`, for a post that has
-  /// announced itself.
+  /// Adds the lists of a topic: the one of any subject, and the one of `subject`, for a post that
+  /// has announced itself.
   @inline(__always)
   mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList) {
     if !topic.isEmpty { all = unsafe read(Unmanaged.passUnretained(topic)) }
     if let subject, let list = unsafe topic.find(subject) { about = unsafe read(list) }
   }
 
-  /// Adds those who observe any topic, and among them those who observe `subject`.
+  /// Adds the lists of any topic: the one of any subject, and the one of `subject`.
   mutating func findWide(_ subject: ObjectIdentifier?, in topic: TopicList) {
     if !topic.isEmpty { wide = unsafe read(Unmanaged.passUnretained(topic)) }
     if let subject, let list = unsafe topic.find(subject) { wideAbout = unsafe read(list) }
@@ -199,7 +199,7 @@ enum Portion {
 }
 
 extension ObserverRegistry {
-  /// Whether a post to `list` reaches anybody.
+  /// Whether a post to `list` reaches any observer.
   ///
   /// A source checks this before it calls `post`, so that a post without observers costs only the
   /// check.
@@ -208,7 +208,7 @@ extension ObserverRegistry {
     !list.isEmpty || isWatched
   }
 
-  /// Everyone, each checked if calls are events that somebody observes now.
+  /// All registrations, each of which is checked if calls are observed as events now.
   @inline(__always)
   var everyone: Portion {
     isWatched ? .everyoneChecked : .everyone
@@ -394,10 +394,10 @@ extension ObserverRegistry {
 
   /// Posts to the observers of one topic and to those of any topic, by the shortest path.
   ///
-  /// It does so only if all of them are called here and nobody observes the source's events.
+  /// It does so only if all of them are called here and the source's events have no observer.
   ///
   /// - Parameters:
-  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - topic: The topic, which the caller retains, or `nil` if the post may reach only `wide`.
   ///   - wide: The observers of any topic, which receive `wideMessage`.
   ///   - limit: The newest registration that may be reached, from before the lists were asked.
   /// - Returns: Whether that was the case; if not, no observer has been called.
@@ -430,9 +430,9 @@ extension ObserverRegistry {
     return isInPlace
   }
 
-  /// Calls the observers of one list that come before the next one of another.
+  /// Calls the observers of one list that registered before the next observer of another.
   ///
-  /// - Returns: The identifier that comes next in the list.
+  /// - Returns: The next identifier in the list.
   @inline(__always)
   private func callRun<Value>(
     _ cursor: inout Cursor, _ first: UInt64, upTo last: UInt64, _ value: Value,
@@ -446,7 +446,7 @@ extension ObserverRegistry {
     return id
   }
 
-  /// Checks the registration that comes next, and calls its observer.
+  /// Checks the next registration, and calls its observer.
   @inline(__always)
   private func call<Value>(
     _ cursor: inout Cursor, _ id: UInt64, _ value: Value, _ post: borrowing Post,
@@ -504,7 +504,7 @@ extension ObserverRegistry {
     if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
   }
 
-  /// Makes a call, and reports it if somebody observes the events.
+  /// Makes a call, and reports it if the events have an observer.
   @inline(never)
   private func callReported(
     _ observer: AnyObserver, _ registration: Registration, _ post: borrowing Post,

@@ -16,7 +16,7 @@ final class ObserverRegistry: @unchecked Sendable {
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
   private let slot = ThreadSlot.records
-  /// Whether anybody observes the source's events; a post checks nothing else about them.
+  /// Whether the source's events have an observer; a post checks nothing else about them.
   private let watched = Atomic<Bool>(false)
   /// The source's events and failures, created at the first use.
   private let lazyReports = LazyReference<SourceReports>()
@@ -38,7 +38,7 @@ final class ObserverRegistry: @unchecked Sendable {
     /// The registrations with owners, which are checked from time to time.
     var ownerSweep = OwnerSweep()
     var isFinished = false
-    /// Whether nobody may observe the source's events any more.
+    /// Whether the source's events take no observer any more.
     var areReportsFinished = false
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
@@ -124,14 +124,14 @@ final class ObserverRegistry: @unchecked Sendable {
     #endif
   }
 
-  /// Whether anybody observes the source's events.
+  /// Whether the source's events have an observer.
   @inline(__always)
   var isWatched: Bool {
     // Pairs with `setWatched`, as the question whether a list is empty does with an addition.
     watched.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Sets whether anybody observes the source's events.
+  /// Sets whether the source's events have an observer.
   ///
   /// - Parameter held: The lock of the events' own registry.
   func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
@@ -295,7 +295,7 @@ extension ObserverRegistry {
     lazyReports.load()?.finish()
   }
 
-  /// The newest identifier; a post that is limited to it reaches nobody who registers later.
+  /// The newest identifier; a post that is limited to it does not reach a later registration.
   @inline(__always)
   var now: UInt64 {
     // Pairs with `show`, as the question whether a list is empty does with an addition.

@@ -5,7 +5,7 @@
 /// of dead owners stay within a constant factor of what lives. A source that only grows checks half
 /// an owner for each one that it adds.
 struct OwnerSweep {
-  /// How many owners one step checks, and how many registrations it goes through.
+  /// How many owners one step checks, and how many registrations it examines.
   private static let stepLength = 4
   private static let reach = 16
   private static let minimum = 16
@@ -43,7 +43,7 @@ struct OwnerSweep {
     }
     var found: [LiveRegistration] = []
     for _ in 0..<min(rest, Self.reach) where found.count < Self.stepLength {
-      // The place goes to the newest one, which need not be looked at.
+      // The newest one moves to this place, and need not be examined.
       rest -= 1
       registrations.swapAt(rest, registrations.count - 1)
       let registration = registrations.removeLast()

@@ -64,7 +64,7 @@
   /// The tracker that waits for the deliveries of this post, if any.
   var tracker: DeliveryTracker? { details?.content.tracker }
 
-  /// The number of the post; 0 if nobody observed the source's events when it was made.
+  /// The number of the post; 0 if the source's events had no observer when it was made.
   var number: UInt64 { details?.number ?? 0 }
 
   /// The context of the code that posted, if it differs from the context of the code that delivers.

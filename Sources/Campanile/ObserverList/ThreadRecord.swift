@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The reservation of one post in progress: what other threads see of it.
+/// The reservation of one post in progress, which is the part of it that other threads see.
 ///
 /// The thread that posts writes the reservation; a thread that ends a registration reads it. `source` is
 /// the address of the registry being posted to, or 0, with a flag in its lowest bit. While `source`
@@ -25,7 +25,7 @@ import Synchronization
   fileprivate static func make(
     depth: Int, next: UnsafeMutablePointer<Reservation>? = nil
   ) -> UnsafeMutablePointer<Reservation> {
-    // Written at each post, hence on lines that nothing else stands on.
+    // Written at each post, and therefore on cache lines that hold nothing else.
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
     let reservation = unsafe memory.bindMemory(to: Reservation.self, capacity: 1)
     unsafe reservation.initialize(to: Reservation(depth: depth, next: next))

@@ -38,7 +38,7 @@ package protocol StateBase<Value>: SignalBase where Element == ValueChange<Value
   var value: Value { get }
   /// Where the failures of what is derived from this are reported.
   var reporters: Reporters { get }
-  /// The state itself, for those who ask for its changes alone.
+  /// The state itself, as a base of signals of its changes.
   var changes: any SignalBase<ValueChange<Value>> { get }
 }
 
@@ -68,7 +68,7 @@ extension StateSource {
   }
 }
 
-/// A state of what a closure makes of another one's values.
+/// A state whose values a closure derives from those of another state.
 private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase {
   private let upstream: any StateBase<Upstream>
   private let mapped: TransformedSignal<ValueChange<Upstream>, ValueChange<Value>>

@@ -47,10 +47,10 @@ extension ObservationSource {
   }
 }
 
-/// A signal of what a closure makes of another one's elements.
+/// A signal whose elements a closure derives from those of another signal.
 ///
-/// It keeps nothing between two elements, so that everything that the other one promises about
-/// order, ends and deliveries holds here.
+/// It stores nothing between two elements, so the other signal's promises about order, ends and
+/// deliveries hold here.
 final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase {
   private let upstream: Signal<Upstream>
   /// Whether some elements are left out.

@@ -24,7 +24,7 @@ struct KeyTable: ~Copyable, Sendable {
   /// The topics of all keys.
   var lists: [ObserverList] { state.withLock { $0.topics.values.map { $0 as ObserverList } } }
 
-  /// Whether anybody observes a key.
+  /// Whether any key has an observer.
   func isObserved(_ key: String) -> Bool { state.withLock { $0.topics[key]?.isObserved } ?? false }
 
   /// The topic of a key, made if there is none.
@@ -61,7 +61,7 @@ struct KeyTable: ~Copyable, Sendable {
 
 /// Finding the topic of a post.
 extension KeyTable {
-  /// Begins a post under a key, if somebody observes that.
+  /// Begins a post under a key, if it has observers.
   ///
   /// - Parameters:
   ///   - wide: The observers of any key, if the post may reach some.
@@ -167,7 +167,7 @@ extension KeyTable {
 
 /// A post in progress, and the lists that it may reach.
 ///
-/// It ends, and the lists may go, when this goes.
+/// The post ends, and the lists may be released, when this value is.
 @safe @usableFromInline
 package struct KeyedAudience: ~Copyable {
   // SAFETY: the center keeps its registry and the list of the observers of any key, and the poster
@@ -188,7 +188,7 @@ package struct KeyedAudience: ~Copyable {
     unsafe self.wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
   }
 
-  /// Begins a post that no observers of a key can hear.
+  /// Begins a post that reaches no observers of a key.
   init(_ registry: ObserverRegistry, wide: TopicList?, _ limit: UInt64) {
     unsafe self.init(registry, registry.enter(upTo: limit), nil, wide: wide)
   }
@@ -229,7 +229,8 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience
   ) {
     let name = (value as? any EventNaming)?.eventName
-    // The observers of the events may take their time: what is made meanwhile is not held for them.
+    // The observers of the events may take long, and structures that are made in the meantime are
+    // not held for them.
     settle(audience.section)
     let post = notePosted(value, of: Value.self, name: name, post)
     reopen(audience.section)
@@ -243,7 +244,7 @@ extension ObserverRegistry {
     _ value: Value, _ subject: AnyObject?, _ audience: borrowing KeyedAudience
   ) {
     guard let only = onlyCursor(subject, audience) else {
-      // Somebody waits for the value elsewhere, or several lists have come up meanwhile.
+      // An observer waits for the value elsewhere, or there are several lists now.
       return postAlongRoute(value, subject, audience)
     }
     settle(audience.section)

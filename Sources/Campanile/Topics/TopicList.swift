@@ -27,7 +27,8 @@ final class TopicList: ObserverList, @unchecked Sendable {
   }
 
   deinit {
-    // SAFETY: the topic owns its table and what that names, and nobody else has the topic.
+    // SAFETY: the topic owns its table and the lists in it, and no other reference to the topic is
+    // left.
     guard let current else { return }
     for list in current.objects { unsafe Self.list(at: list).release() }
     current.entries.deallocate()
@@ -48,7 +49,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
     table.load(ordering: .sequentiallyConsistent) != 0
   }
 
-  /// Whether a post would find somebody, or would if it were about some subject.
+  /// Whether a post would find an observer, or would if it were about some subject.
   var isObserved: Bool { !isEmpty || hasSubjects }
 
   /// The table in use, which is kept until the posts that may hold it have left.

@@ -12,7 +12,7 @@ struct TopicTable: ~Copyable, Sendable {
     UInt(bitPattern: ObjectIdentifier(type))
   }
 
-  /// The list of a type, if anybody ever observed it here.
+  /// The list of a type, if it was ever observed here.
   @inline(__always)
   fileprivate func list(of type: any Any.Type) -> Unmanaged<TopicList>? {
     unsafe map.object(for: Self.key(type))
@@ -152,7 +152,7 @@ extension ObserverRegistry {
   /// Posts to the observers of one topic and to those of any.
   ///
   /// - Parameters:
-  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - topic: The topic, which the caller retains, or `nil` if the post may reach only `wide`.
   ///   - wide: The observers of any topic, which receive `wideValue`; if that is `nil`, they
   ///     receive nothing.
   ///   - limit: The newest registration that may be reached, from before the lists were asked.

@@ -89,7 +89,7 @@ extension AddressTable {
   func remove<State: ~Copyable>(at index: Int, _ held: borrowing Locked<State>.Held) {
     // Pairs with `index`: before `storeClockAgain`, so that a post the scan misses finds nobody.
     unsafe entries.base[index].number.store(1, ordering: .releasing)
-    // Clears tombstones before an unused entry: no search goes past that.
+    // Clears tombstones before an unused entry, because no search continues past that.
     var index = self.index(after: index)
     guard entries.number(at: index) == 0 else { return }
     while true {
@@ -147,7 +147,7 @@ extension AddressTable {
 
   /// Puts in an object of a key that has none and is greater than 1.
   ///
-  /// - Parameter held: The lock that all who write hold.
+  /// - Parameter held: The lock of all writers.
   func insert<State: ~Copyable>(
     _ key: UInt, _ object: Object, _ held: borrowing Locked<State>.Held
   ) {

@@ -1,7 +1,7 @@
 /// The value itself if it is an instance of a class, and `nil` otherwise.
 ///
-/// A cast to `AnyObject` boxes whatever is not an instance. It also looks for a bridge to another class
-/// first, and so takes eight times as long.
+/// A cast to `AnyObject` boxes a value that is not an instance, and first looks for a bridge to
+/// another class, so it takes eight times as long.
 @inline(never)
 package func classInstance(_ value: Any) -> AnyObject? {
   func open<Value>(_ value: Value) -> AnyObject? {

@@ -1,6 +1,6 @@
-/// Which key path it is, without the power to read through it.
+/// The identity of a key path, without the power to read through it.
 ///
-/// To read may need the isolation that the key path was made in; to compare does not.
+/// Reading may need the isolation in which the key path was made, but comparing does not.
 package struct KeyPathIdentity: @unchecked Sendable, Hashable {
   // SAFETY: a key path never changes, and this one is only compared, hashed and described.
   private let keyPath: AnyKeyPath
@@ -9,7 +9,7 @@ package struct KeyPathIdentity: @unchecked Sendable, Hashable {
 
   package static func == (one: Self, other: AnyKeyPath) -> Bool { one.keyPath == other }
 
-  /// Which object it is; valid for as long as this lives.
+  /// The identity of the key path object; valid for as long as this lives.
   package var object: ObjectIdentifier { ObjectIdentifier(keyPath) }
 
   package var rootType: any Any.Type { type(of: keyPath).rootType }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A reference that is set at most once, by whichever thread comes first.
+/// A reference that is set at most once, by the first thread that sets it.
 ///
-/// Reading it costs a load and a retain. The standard library's `AtomicLazyReference` looks its
-/// type up at each reading.
+/// Reading it costs a load and a retain, whereas the standard library's `AtomicLazyReference` looks
+/// its type up at each reading.
 @safe package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
   /// The address of an object that this owns, or 0.
   private let address = Atomic<UInt>(0)
@@ -14,7 +14,8 @@ import Synchronization
     // Pairs with `storeIfNil`.
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring))
     else { return }
-    // SAFETY: what was stored was retained for this reference, and nobody else has it.
+    // SAFETY: the stored object was retained for this reference, which no other thread has any
+    // more.
     unsafe Unmanaged<Object>.fromOpaque(pointer).release()
   }
 

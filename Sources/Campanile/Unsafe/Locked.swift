@@ -60,9 +60,9 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
 
   /// Runs `body` with the lock held, and returns what it returns.
   ///
-  /// If another thread has the lock, half a microsecond passes before this thread waits for it. A job
-  /// that empties a mailbox takes more in this way, and the poster that fills the mailbox goes on
-  /// meanwhile. Two threads that fight for a lock take longer than one after the other.
+  /// If another thread has the lock, this thread waits half a microsecond before it waits for the
+  /// lock. So a job that empties a mailbox takes more at a time, while the poster that fills the
+  /// mailbox continues. Two threads that compete for a lock take longer than one after the other.
   @inline(__always)
   borrowing func withLockSteppingBack<Result: Sendable>(
     _ body: (inout sending State) -> Result
@@ -126,7 +126,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     }
   }
 #else
-  /// The standard library's mutex, around nothing.
+  /// The standard library's mutex, without a value.
   @frozen @usableFromInline struct PlatformLock: ~Copyable, Sendable {
     @usableFromInline let mutex = Mutex(())
 

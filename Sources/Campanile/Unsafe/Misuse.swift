@@ -1,4 +1,4 @@
-/// Ends the process with a sentence that names what its caller did, unless the condition holds.
+/// Ends the process with a sentence that names the caller's mistake, unless the condition holds.
 ///
 /// It takes the place of `precondition`, which prints nothing in a release build.
 @inlinable
@@ -10,7 +10,7 @@ package func require(
   if !condition { misuse(sentence(), file: file, line: line) }
 }
 
-/// Ends the process with a sentence that names what its caller did.
+/// Ends the process with a sentence that names the caller's mistake.
 @usableFromInline
 @inline(never)
 package func misuse(

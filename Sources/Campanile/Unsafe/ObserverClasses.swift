@@ -1,7 +1,7 @@
 /// The classes of the observers of one type of values.
 ///
-/// Generic code that makes an observer has the runtime look its class up, which takes as long as all
-/// the rest. It is asked once for each type; from then on the class is found here.
+/// Generic code that makes an observer has the runtime look its class up, which takes as long as
+/// everything else. Here the runtime is asked once for each type.
 final class ObserverClasses: Sendable {
   /// The `DirectObserver` of the type.
   let direct: AnyObserver.Type
@@ -20,7 +20,7 @@ final class ObserverClasses: Sendable {
 
   /// The class for observers of `type`.
   ///
-  /// - Parameter make: Makes the classes if nobody has asked for them before.
+  /// - Parameter make: Makes the classes at the first call for the type.
   @inline(__always)
   static func find(
     for type: any Any.Type, hasDetails: Bool, _ make: () -> ObserverClasses
@@ -34,7 +34,7 @@ final class ObserverClasses: Sendable {
   @inline(never)
   private static func put(_ key: UInt, _ new: ObserverClasses) -> Unmanaged<ObserverClasses> {
     making.withLock { _, held in
-      // Another thread may have come first.
+      // Another thread may have been first.
       if unsafe all.object(for: key) == nil { all.insert(key, new, held) }
     }
     return unsafe all.object(for: key)!
