@@ -24,7 +24,7 @@ protocol Channel: AnyObject, Sendable {
 /// The events of a channel.
 enum ChannelEvent: Sendable {
   case read(ArraySlice<UInt8>)
-  /// The bytes that were read together have been handed over.
+  /// All bytes that were read together have been reported.
   case readEnd
   /// More has been written; so many bytes have not.
   case written(Int)
@@ -107,7 +107,7 @@ final class SocketChannel: Channel {
   func readRest() -> [[UInt8]] {
     if state.withLock({ $0.isClosed }) { return [] }
     var rest: [[UInt8]] = []
-    // The other end may not keep to it that it writes nothing more.
+    // The other end may write more, although it should not.
     while rest.count < Self.restLimit {
       let (transfer, bytes) = socket.read(atMost: Self.chunk)
       guard case .bytes = transfer else { break }
@@ -143,7 +143,7 @@ final class SocketChannel: Channel {
         state.output = bytes
         isFull = transfer(&state)
       }
-      // The source goes on if it was waiting: it tells the hub that there is room.
+      // If the source was waiting, it continues, and reports to the hub that there is room.
       if isFull && !state.isWriting {
         state.isWriting = true
         state.writes.resume()

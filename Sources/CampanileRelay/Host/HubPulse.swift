@@ -3,12 +3,12 @@ import Dispatch
 
 /// Tells the members that their hub is alive while its queue is busy.
 ///
-/// It takes a hub time to put the logs of many members together. Members that hear nothing for so
-/// long would take it for stopped, and the next hub would begin with the same work again.
+/// Merging the logs of many members takes a hub so long that members which receive nothing
+/// meanwhile would take it for stopped, and the next hub would begin with the same work again.
 final class HubPulse: Sendable {
   private struct State {
     var channels: [ConnectionID: SocketChannel] = [:]
-    /// How many beats there were since the hub itself has told the members.
+    /// How many beats there were since the hub itself has sent the members anything.
     var beats = 0
     var hasEnded = false
   }
@@ -49,7 +49,7 @@ final class HubPulse: Sendable {
   func beat(unless isOver: () -> Bool) {
     let channels = state.withLock { state -> [SocketChannel] in
       state.beats += 1
-      // The first one after a tick of the hub may come at once.
+      // The first beat may follow a tick of the hub at once.
       return state.beats < 2 ? [] : Array(state.channels.values)
     }
     if channels.isEmpty { return }

@@ -19,11 +19,11 @@ final class HubServer: Sendable {
     var lastID = 0
     /// Members that it waits for.
     var expected: Set<MemberID>
-    /// Why connections were closed that are not a member's, or not any more.
+    /// The reasons why connections were closed that are not, or no longer, those of members.
     var refusals: [String] = []
-    /// Whether nobody is accepted until the next tick, because the system had no room.
+    /// Whether no connection is accepted until the next tick, because the system had no room.
     var isFull = false
-    /// Whether that has been reported since somebody was accepted.
+    /// Whether that has been reported since a connection was accepted.
     var hasReportedFull = false
     var isClosed = false
     let accepts: (any DispatchSourceProtocol)?
@@ -53,7 +53,7 @@ final class HubServer: Sendable {
   private let claim: FileLock?
   let queue: DispatchQueue
   private let listener: Listener?
-  /// Told why somebody was sent away; called on the hub's queue.
+  /// Called on the hub's queue with the reason why a connection was closed.
   private let onRefusal: @Sendable (String) -> Void
 
   /// A hub that listens in a folder.
@@ -66,7 +66,7 @@ final class HubServer: Sendable {
   ///   - silenceLimit: The tenths of a second after which a silent member counts as stopped.
   ///   - patience: Those that it waits for members, and for their logs.
   ///   - claim: Keeps others from this generation.
-  ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
+  ///   - onRefusal: Called on the hub's queue with the reason why a connection was closed.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
     logLimit: Int = HubState.standardLogLimit, silenceLimit: Int = SilenceLimits().ofMembers,
@@ -135,11 +135,12 @@ final class HubServer: Sendable {
 
     init(_ socket: consuming UnixSocket) { self.socket = socket }
 
-    /// Tells those who wait that the process has no descriptor left.
+    /// Tells the connections that wait that the process has no descriptor left.
     ///
-    /// Otherwise they would take the hub for dead, and another process with as few would be the next.
+    /// Otherwise they would take the hub for dead, and another process with as few would be the
+    /// next.
     ///
-    /// - Returns: Whether they have been told.
+    /// - Returns: Whether that was possible.
     func refuseAll() -> Bool {
       var bytes: [UInt8] = []
       HubFrame.refused(
@@ -181,7 +182,7 @@ final class HubServer: Sendable {
   }
 
   private func accept(_ socket: consuming UnixSocket) {
-    // The folder keeps others out; who got in all the same is sent away.
+    // The folder keeps other users out; the connection of one that got in all the same is closed.
     let user = socket.peerUser()
     guard user == geteuid() else {
       let name = user.map { "the user \($0)" } ?? "a user who is not known"
@@ -196,7 +197,7 @@ final class HubServer: Sendable {
 
   /// Connects a member of this process.
   ///
-  /// - Returns: The member's end, whose events come on its queue.
+  /// - Returns: The member's end, whose events are handled on its queue.
   func connect(
     on memberQueue: DispatchQueue, _ handle: @escaping @Sendable (ChannelEvent) -> Void
   ) -> any Channel {
@@ -258,7 +259,8 @@ final class HubServer: Sendable {
     pulse.tick()
   }
 
-  /// Whether another hub follows, or nobody finds this one any more, because its files were deleted.
+  /// Whether another hub follows, or no member finds this one any more, because its files were
+  /// deleted.
   private var isOver: Bool {
     guard let folder, let claim else { return false }
     return folder.isClaimed(after: generation) || claim.isLost || !folder.isInPlace
@@ -273,7 +275,7 @@ final class HubServer: Sendable {
   /// Gives the files of the hub the present time.
   func renewFiles() { folder?.renewHubs(generation) }
 
-  /// Looks which of the members have died that the hub waits for, until it waits for nobody.
+  /// Checks which of the members that the hub waits for have died, until it waits for none.
   private func lookForDeaths() {
     let expected = state.withLock { state in
       if state.hub.isOpen || state.isClosed { state.expected = [] }

@@ -15,7 +15,7 @@ final class MemberLink: RelayLink {
     var member: MemberState
     var receiver: (any RelayReceiver)?
     var channel: (any Channel)?
-    /// Counts the connections: what an old one still says is not heard.
+    /// Counts the connections, so that frames of an old one are ignored.
     var connection = 0
     var parser = FrameParser<HubFrame>()
     /// Whether the relay takes messages.
@@ -25,7 +25,7 @@ final class MemberLink: RelayLink {
     /// The hub, if it is part of this member.
     var hub: HubServer?
     var lock: FileLock?
-    /// The number of the bus in the folder, for a member that has not heard it from a hub.
+    /// The number of the bus in the folder, for a member that has not received it from a hub.
     var busID: UInt64 = 0
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
@@ -43,7 +43,7 @@ final class MemberLink: RelayLink {
     /// When the files were given the present time.
     var renewed = ContinuousClock.now
     var watch: FolderWatch?
-    /// Told what has become of a message that this member was given as one of a group.
+    /// Called with the outcome of a message that this member received as one of a group.
     var whenDone: @Sendable (_ group: String, Message.Key, _ isTaken: Bool) -> Void = { _, _, _ in }
   }
 
@@ -171,7 +171,7 @@ final class MemberLink: RelayLink {
     }
   }
 
-  /// A message that was given to this member as one of a group has been delivered, or is given back.
+  /// A message that this member received as one of a group has been delivered, or is returned.
   private func done(_ group: String, _ key: Message.Key, _ isTaken: Bool) {
     queue.async {
       self.act { state, actions in state.member.taken(group, key, isTaken, &actions) }
@@ -189,7 +189,7 @@ final class MemberLink: RelayLink {
       return reads || state.member.isOpen ? state.channel : nil
     }
     channel?.setReading(reads)
-    // While it does not read, it says now and then that it gets on.
+    // While it does not read, it reports from time to time that it makes progress.
     act { _, _ in }
   }
 
@@ -209,13 +209,13 @@ final class MemberLink: RelayLink {
       let generation = try folder.highestGeneration()
       let known = state.withLock { $0.member.generation }
       if generation == 0 || generation < known {
-        // The files have been deleted, if there was a bus: who was on it takes no messages of an
+        // If there was a bus, its files have been deleted, and its members take no messages of an
         // earlier generation.
         return try become(known + 1, folder.claim(known + 1), in: folder)
       }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
-        // The folder was checked by its path, which may have led elsewhere since. The hello names the
-        // member and what it hears, so another user's process must not receive it.
+        // The folder was checked by its path, which may lead elsewhere now. The hello names the
+        // member and its subscriptions, so another user's process must not receive it.
         let user = socket.peerUser()
         guard user == geteuid() else {
           throw SystemError(
@@ -306,11 +306,11 @@ final class MemberLink: RelayLink {
     if let generation, folder.isClaimed(after: generation) { leave() }
   }
 
-  /// Becomes the hub of a generation, if nobody else does.
+  /// Becomes the hub of a generation, if no other member does.
   ///
   /// - Parameters:
   ///   - generation: The generation.
-  ///   - claim: The claim of the generation, unless somebody else has it.
+  ///   - claim: The claim of the generation, unless another process has it.
   ///   - folder: The folder of the bus.
   ///   - hubAnswers: Whether the last hub is alive and answers. It joins like the others, as soon as
   ///     it notices. Otherwise the hub of this member would wait for it in vain.
@@ -321,7 +321,8 @@ final class MemberLink: RelayLink {
     let (busID, hub, patience) = state.withLock { state in
       // The file may have been lost and made again since the others read it.
       let busID = state.member.busID != 0 ? state.member.busID : state.busID
-      // Of an earlier generation, the hub has become a member, and may have what nobody else has.
+      // The hub of an earlier generation has become a member, and may have messages that no other
+      // has.
       let isNext = state.member.generation + 1 == generation
       // On a machine that is too slow for a hub to open in time, the next one waits for longer.
       let patience = silence.ofMembers << min(state.vainConnections, 3)
@@ -443,7 +444,7 @@ final class MemberLink: RelayLink {
   private func leave(claiming generation: UInt64, in folder: BusFolder, hubAnswers: Bool) {
     if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
-      // The claim is first, so that the old hub finds it when it goes on without this member.
+      // The claim is first, so that the old hub finds it when it continues without this member.
       let claim = try folder.claim(generation)
       _ = disconnect()
       try become(generation, claim, in: folder, hubAnswers: hubAnswers)

@@ -23,7 +23,7 @@ extension Relay.Transport {
     .host(bus, in: folder, becomesHub: becomesHub, silence: SilenceLimits())
   }
 
-  /// A bus of this host, for a process that waits longer for silent ones.
+  /// A bus of this host, for a process that waits longer for silent processes.
   package static func host(
     _ bus: String, in folder: String?, becomesHub: Bool = false, silence: SilenceLimits
   ) -> Self {

@@ -8,7 +8,7 @@ enum HubFrame: Hashable, WireFrame {
   case lost([Loss])
   /// A message that the member can no longer get, without its payload.
   ///
-  /// The member may have heard later messages.
+  /// The member may have received later messages.
   case missed(Message)
   /// The member is part of the generation.
   ///
@@ -19,7 +19,8 @@ enum HubFrame: Hashable, WireFrame {
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
   case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
-  /// The members that are part of the generation; later one frame tells of each that comes or goes.
+  /// The members that are part of the generation; later, one frame reports each that joins or
+  /// leaves.
   case peers([Peer], hub: MemberID)
   case joined(Peer)
   case left(MemberID)
@@ -32,7 +33,7 @@ enum HubFrame: Hashable, WireFrame {
   case shared(group: String, Message)
   /// A message has been taken for a group, as the hub says of those that it remembers before it leaves.
   case taken(group: String, Message.Key, Position)
-  /// So many messages of the member were for nobody.
+  /// So many messages of the member had no receiver.
   case unheard(UInt32)
   /// The member is not let in; the reason is a sentence. The connection ends.
   case refused(String)

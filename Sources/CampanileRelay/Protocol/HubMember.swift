@@ -14,7 +14,7 @@ struct HubMember {
   var inHand: [InHand] = []
   /// All that groups were to take was taken up to here, as it knew when it joined.
   var settled = Position.none
-  /// How many of its messages were for nobody, since it was told.
+  /// How many of its messages had no receiver, since that was reported to it.
   var unheard: UInt32 = 0
   var answers: [SubjectPattern] = []
   var outgoing = Outgoing(.standard)
@@ -81,7 +81,7 @@ struct HubMember {
     var request: Request
     var canPassOn = true
     var ticks: UInt32
-    /// The members that have said so.
+    /// The members that have reported this.
     var passedOnBy: [MemberID] = []
 
     var key: Key { Key(from: request.from, correlation: request.correlation) }
@@ -100,7 +100,7 @@ struct HubMember {
     var connections: [ConnectionID]
     /// The groups of which one member each gets them.
     var groups: [String] = []
-    /// Whether nobody is there of a group that has shared such messages.
+    /// Whether no member is present of a group that has shared such messages.
     var lacksGroup = false
   }
 

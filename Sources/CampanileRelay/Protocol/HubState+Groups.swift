@@ -58,7 +58,7 @@ struct TakenMessage {
   var position: Position
 }
 
-/// Messages of which one member of a group gets each.
+/// The messages that groups share: one member of the group receives each.
 ///
 /// A message waits until a member has few in hand. That member has it in hand until it says that its
 /// observers have taken it. What it has not taken when it leaves, or is stopped, waits again.
@@ -169,7 +169,7 @@ extension HubState {
     taken.append(TakenMessage(group: group, key: message.key, position: message.position))
   }
 
-  /// The hub leaves: tells the members what they need for the next one to hand out nothing twice.
+  /// The hub leaves: sends the members what they need, so that the next hub sends no message twice.
   mutating func end(_ actions: inout [HubAction]) {
     if !isOpen { return }
     let settled = settled

@@ -32,7 +32,7 @@ extension HubState {
         recoveries[recovery.generation] = recovery
       }
     }
-    // From now on, the hub may open at any time, and opens who is joining.
+    // From now on, the hub may open at any time, and opens the members that are joining.
     let isLate = !isGathering && !members[place].isNew
     members[place].stage = isLate ? .late : .joining
     let connection = members[place].connection
@@ -61,7 +61,7 @@ extension HubState {
     }
   }
 
-  /// Asks for the logs once nobody is expected any more.
+  /// Asks for the logs when no further member is expected.
   mutating func endGathering(_ actions: inout [HubAction]) {
     guard case .gathering(let expected, _) = phase, expected.isEmpty else { return }
     let joined = members.indices.filter {
@@ -229,10 +229,10 @@ extension HubState {
     sendChange(.joined(members[place].peer), except: place, &actions)
   }
 
-  /// Tells the open members of one that has come or gone.
+  /// Reports a member that has joined or left to the open members.
   ///
-  /// A member for which frames wait gets the whole list behind them, which the next one takes the place
-  /// of. Otherwise ever more changes would wait for one that is stopped.
+  /// A member for which frames wait gets the whole list behind them, which the next list takes the
+  /// place of. Otherwise ever more changes would wait for one that is stopped.
   mutating func sendChange(
     _ change: HubFrame, except newcomer: Int?, _ actions: inout [HubAction]
   ) {

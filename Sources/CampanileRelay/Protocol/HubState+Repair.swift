@@ -6,7 +6,7 @@ extension HubState {
   struct Repair {
     var connection: ConnectionID
     var ticks = 0
-    /// How much has been collected, and for how many ticks no more has come.
+    /// How much has been collected, and for how many ticks no more has arrived.
     var collected = (count: 0, idleTicks: 0)
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
@@ -207,7 +207,7 @@ extension HubState {
   /// Sequences the messages that only a late member knows, and returns all that it knows.
   ///
   /// A message is too late if a later one of its sender is known. It is also too late if it was
-  /// sequenced before the recovered messages, because it might be heard after its answer. Such a
+  /// sequenced before the recovered messages, because it might be received after its answer. Such a
   /// message is reported as lost.
   private mutating func takeOver(
     from place: Int, _ actions: inout [HubAction]
@@ -229,7 +229,7 @@ extension HubState {
           position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
         } else {
           reportLate(message, from: place, &actions)
-          // Members that come later still may get it.
+          // Members that join later may still receive it.
           if message.position == .none { message.position = recovered }
           keep(LogEntry(message: message, isForgotten: entry.isForgotten))
         }

@@ -1,5 +1,5 @@
 extension HubState {
-  /// Passes a request to the member that has joined first of those who answer its subject.
+  /// Passes a request to the first member to join of those that answer its subject.
   ///
   /// A member that is stopped is asked only if no other one answers. The member that asks is taken
   /// last.
@@ -34,7 +34,7 @@ extension HubState {
 
   /// Passes a reply to the member that asked, if that waits.
   ///
-  /// If nobody has taken the request at the member that was asked, the next one is asked.
+  /// If the member that was asked has not taken the request, the next one is asked.
   mutating func reply(
     to member: MemberID, _ correlation: UInt64, _ status: ReplyStatus, _ payload: [UInt8],
     from place: Int, _ actions: inout [HubAction]
@@ -53,7 +53,7 @@ extension HubState {
       .reply(correlation: correlation, status: status, payload: payload), to: asking, &actions)
   }
 
-  /// Forgets what a member asked that has left: nobody waits for the replies.
+  /// Forgets the requests of a member that has left, because it does not wait for the replies.
   mutating func forgetRequests(of member: HubMember) {
     let id = member.peer.id
     if members.contains(where: { $0.peer.id == id }) { return }

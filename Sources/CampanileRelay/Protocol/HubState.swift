@@ -41,7 +41,7 @@ struct HubState {
   /// The messages that groups have taken after ``settled``, in the order in which they took them.
   var taken: [TakenMessage] = []
 
-  /// For how many ticks it goes on to ask its members whether they are there.
+  /// For how many more ticks it asks its members whether they are there.
   private var activeTicks = 0
   private static let longestActivity = 10
 
@@ -214,7 +214,7 @@ struct HubState {
       default: members[place].answers.removeAll { $0 == pattern }
       }
       forgetRoutes()
-      // There may be somebody now who takes what waits, or nobody any more.
+      // There may now be a member that takes the waiting messages, or none any more.
       handOutAll(&actions)
     } catch {
       close(place, reason: error.message, &actions)
@@ -264,7 +264,7 @@ struct HubState {
     tickGroups(&actions)
   }
 
-  /// Closes the connections on which nobody has said hello for too long.
+  /// Closes the connections on which no hello has arrived for too long.
   ///
   /// A member that was stopped meanwhile connects again.
   private mutating func closeGreeting(_ actions: inout [HubAction]) {

@@ -5,7 +5,7 @@ struct LogEntry: Hashable, Sendable {
   var message: Message
   /// Whether only the place, the sender, the number and the subject are left.
   var isForgotten = false
-  /// The highest position that the sender had heard when it posted the message.
+  /// The highest position that the sender had received when it posted the message.
   ///
   /// It bounds the place of a message that has no position yet. The question that the message
   /// answers is at or before it, and every answer to the message is after it.

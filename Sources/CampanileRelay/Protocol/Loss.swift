@@ -8,7 +8,7 @@ struct Loss: Hashable, Sendable {
   var count: UInt64
   /// The number of the last one.
   ///
-  /// A member that has heard a higher number of the sender has not lost these messages.
+  /// A member that has received a higher number of the sender has not lost these messages.
   var number: UInt64
   /// The position of the last one.
   var position: Position

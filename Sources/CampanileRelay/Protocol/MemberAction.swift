@@ -5,14 +5,14 @@ enum MemberAction: Hashable, Sendable {
   case deliver(Message)
   /// A message of another member, which this one takes as one of a group; then call `taken`.
   case share(group: String, Message)
-  /// So many messages of this member were for nobody.
+  /// So many messages of this member had no receiver.
   case unheard(Int)
   /// Messages of other members that this member does not get.
   case lost(Loss)
   /// A message of this member was dropped from a full log before a hub had it.
   case dropped(number: UInt64, subject: String)
   case opened
-  /// The hub lets nobody in: do not take over from it, and join later.
+  /// The hub accepts no member: do not take over from it, and join later.
   case refused(String)
   case closed
   /// The hub of a generation is silent: join a later one, or close the connection and claim the next.

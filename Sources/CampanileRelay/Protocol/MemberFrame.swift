@@ -60,7 +60,7 @@ enum MemberFrame: Hashable, WireFrame {
   case flush(token: UInt64)
   /// The member has received everything up to here.
   case pong(Position)
-  /// The member waits, and has heard nothing for a while: the hub answers with a ping.
+  /// The member waits, and has received nothing for a while: the hub answers with a ping.
   case ping
 
   func append(to bytes: inout [UInt8]) {

@@ -53,7 +53,7 @@ extension MemberState {
     actions.append(.lost(Loss(message)))
   }
 
-  /// Whether a message has not been heard; from now on it has.
+  /// Whether a message is new; from now on it counts as received.
   private mutating func isNews(_ number: UInt64, of sender: MemberID) -> Bool {
     guard sender != id else { return false }
     return { (highest: inout UInt64) in
@@ -86,7 +86,7 @@ extension MemberState {
       horizon = max(horizon, last)
       if isOpen && !isLeaving { outbox.send(&actions) }
     } else {
-      // Messages that this member had from an older hub have been told to the others only now.
+      // The others have received messages only now that this member had from an older hub.
       received.setPositions(ofSender: sender, first: first, count: count, from: position)
     }
   }

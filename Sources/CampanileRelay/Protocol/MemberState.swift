@@ -5,8 +5,8 @@ import Campanile
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
 /// array of actions.
 ///
-/// The member keeps two logs: its own messages, and those it has heard. When a hub dies, the next
-/// one puts the logs of all members together, so that each has what any of them has.
+/// The member keeps two logs: its own messages, and those it has received. When a hub dies, the
+/// next one puts the logs of all members together, so that each has what any of them has.
 ///
 /// A message is recognized as known by its number alone. A hub sends the messages of a sender in
 /// the order of their numbers. So each number below the highest one is known, or not subscribed.
@@ -21,7 +21,7 @@ struct MemberState {
   var generation: UInt64 = 0
   /// This member has all that it subscribes to up to here.
   var position = Position.none
-  /// The highest position of a message that this member has heard or posted.
+  /// The highest position of a message that this member has received or posted.
   var horizon = Position.none
   /// The last generations that this member was part of, oldest first.
   var recoveries: [Recovery] = []
@@ -35,7 +35,7 @@ struct MemberState {
   private var calmTicks = 0
   var mustAcknowledge = false
   private(set) var peers: [Peer] = []
-  /// Whether members have come or gone since the relay was told: it is told once for many.
+  /// Whether members have joined or left since the last report to the relay, one for many of them.
   private var hasNewPeers = false
   /// The member that the hub of `generation` is part of, once the hub has said so.
   private(set) var hub: MemberID?
@@ -45,7 +45,7 @@ struct MemberState {
   /// Nothing is sent then: what waits is for the next hub.
   var isLeaving = false
 
-  /// The highest number of each sender that was heard.
+  /// The highest number of each sender that was received.
   ///
   /// No number is ever removed. A stopped sender isn't a peer, and may later send a message again
   /// because it does not know its position. The logs may have forgotten the message by then.
@@ -114,7 +114,7 @@ struct MemberState {
   ///
   /// Patterns are counted: each call needs an `unsubscribe`.
   ///
-  /// - Parameter group: The name of those who share the messages, or an empty text.
+  /// - Parameter group: The name of the group that shares the messages, or an empty text.
   mutating func subscribe(
     _ pattern: SubjectPattern, group: String = "", _ actions: inout [MemberAction]
   ) {
@@ -138,7 +138,8 @@ struct MemberState {
     }
   }
 
-  /// A message that was given to the member as one of a group has been delivered, or nobody here takes it.
+  /// A message that the member received as one of a group has been delivered, or has no observer
+  /// here.
   mutating func taken(
     _ group: String, _ key: Message.Key, _ isTaken: Bool, _ actions: inout [MemberAction]
   ) {
@@ -160,7 +161,7 @@ struct MemberState {
     actions.append(.send(.stopAnswering(pattern.text)))
   }
 
-  /// Asks whoever answers a subject, and returns the number that the reply or failure will have.
+  /// Sends a request for a subject, and returns the number that the reply or failure will have.
   ///
   /// The request is sent after all messages that were posted before it.
   @discardableResult
@@ -295,7 +296,7 @@ struct MemberState {
     }
   }
 
-  /// Tells the relay of members that have come or gone, before it hears a message of one.
+  /// Reports members that have joined or left to the relay, before it receives a message of one.
   private mutating func tellPeers(_ actions: inout [MemberAction]) {
     if hasNewPeers, let hub { actions.append(.peers(peers, hub: hub)) }
     hasNewPeers = false

@@ -9,7 +9,7 @@ struct Message: Hashable, Sendable {
   var position: Position
   var subject: String
   var version: UInt32
-  /// The relays that have carried the message, for those who pass it on.
+  /// The relays that have carried the message, for relays that pass it on.
   var path: [UInt64]
   var payload: [UInt8]
 

@@ -140,7 +140,7 @@ extension Outgoing {
 
     mutating func append(_ item: Item) {
       switch item {
-      // A member takes no message after it has heard of a later loss of the same sender.
+      // A member takes no message after the report of a later loss of the same sender.
       case .live, .frame(.message), .frame(.missed), .frame(.lost), .frame(.open): gap = nil
       case .frame, .gap, .peers: break
       }
@@ -216,7 +216,7 @@ extension Outgoing {
       (losses, bytes) = ([:], 0)
     }
 
-    /// In the order of numbers: a member takes no loss below what it has heard of.
+    /// In the order of numbers, because a member takes no loss below one that was reported.
     var inOrder: [Loss] {
       unknown.map { [.unknown(before: $0)] } ?? losses.values.sorted { $0.position < $1.position }
     }

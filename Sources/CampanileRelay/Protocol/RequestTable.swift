@@ -9,7 +9,7 @@ struct RequestTable {
   /// Begins a request that ends after some ticks of 100 ms at the latest.
   mutating func begin(milliseconds: UInt32) -> UInt64 {
     last += 1
-    // One tick more: the first one may come at once.
+    // One tick more, because the first one may follow at once.
     pending[last] = milliseconds / 100 + 2
     return last
   }

@@ -20,14 +20,14 @@ final class Inbox: Sendable {
   }
 
   private let state = Locked(State())
-  /// Whether something has been delivered since somebody asked.
+  /// Whether something has been delivered since the last question.
   private let hasGoneOnFlag = Atomic<Bool>(false)
   private let isClosed = Atomic<Bool>(false)
 
   private static var limit: Int { 1 << 20 }
 
-  /// - Returns: Whether these are the first, which somebody is to deliver, and whether the link is to
-  ///   stop reading.
+  /// - Returns: Whether these are the first, for which a delivery must begin, and whether the link
+  ///   is to stop reading.
   func append(_ incidents: consuming [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
     if incidents.isEmpty { return (false, false) }
     let (count, size) = (incidents.count, incidents.reduce(0) { $0 + $1.size })
@@ -69,7 +69,7 @@ final class Inbox: Sendable {
     return !isClosed.load(ordering: .acquiring)
   }
 
-  /// Whether the link has been told to stop reading, and not to read on.
+  /// Whether the link was asked to stop reading, and not to continue.
   var isPaused: Bool { state.withLock { $0.isPaused } }
 
   /// How many have been appended.

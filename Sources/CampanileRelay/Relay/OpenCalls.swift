@@ -1,7 +1,7 @@
 import Campanile
 import Synchronization
 
-/// The calls that have begun and not ended, and whoever waits for their ends.
+/// The calls that have begun and not ended, and the tasks that wait for their ends.
 final class OpenCalls: Sendable {
   fileprivate struct State {
     var count = 0
@@ -62,7 +62,7 @@ final class OpenCalls: Sendable {
     }
   }
 
-  /// Lets nobody wait any more.
+  /// Ends all waits, and refuses later ones.
   func close() {
     let waiting = state.withLock { state in
       state.isClosed = true

@@ -69,8 +69,8 @@ final class PostQueue: Sendable {
   /// Queues bytes that are sent as they are, as ``append(size:_:)`` queues a message.
   ///
   /// - Precondition: The subject is the name of a message.
-  /// - Parameter whenQueued: Called with the lock held, so that whoever is called because of it posts
-  ///   later. It must not run foreign code.
+  /// - Parameter whenQueued: Called with the lock held, so that code that is called because of it
+  ///   posts later. It must not run foreign code.
   /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
   func append(
     raw bytes: [UInt8], to subject: String, version: UInt32, whenQueued: () -> Void = {}
@@ -105,7 +105,7 @@ final class PostQueue: Sendable {
 
   /// Counts messages that there was no room for, without the lock where their type is asked.
   ///
-  /// - Returns: Whether somebody is to take the counts.
+  /// - Returns: Whether the caller must schedule taking the counts.
   @inline(never)
   private func count(_ dropped: [OutgoingMessage]) -> Bool {
     let patterns = dropped.map(\.pattern)

@@ -99,7 +99,7 @@ private final class Hearing: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<RelayedPayload>,
     _ options: SourceOptions<RelayedPayload>
   ) -> Registration {
-    // One for each observer, so that a message finds those that hear its name, and no others.
+    // One for each observer, so that a message finds the observers of its name, and no others.
     let source = Broadcaster<RelayedPayload>()
     let subscription = Subscription(core, to: pattern, in: group, whenEnded: source.finish) {
       [group] payload in
@@ -126,8 +126,8 @@ final class Subscription: Sendable {
   /// Hears messages.
   ///
   /// - Parameters:
-  ///   - group: Those who share the messages.
-  ///   - whenEnded: Called when the relay has ended, and nothing more comes.
+  ///   - group: The group that shares the messages.
+  ///   - whenEnded: Called when the relay has ended, so that no message follows.
   ///   - body: Called with each arriving message, on the relay's queue, and says whether it took it.
   init(
     _ core: RelayCore, to pattern: String, in group: String?,

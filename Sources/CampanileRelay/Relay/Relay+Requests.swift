@@ -193,10 +193,10 @@ final class IncomingRequest: Sendable {
     (self.version, self.bytes) = (version, bytes)
   }
 
-  /// Whether somebody answers it.
+  /// Whether an observer answers it.
   var isTaken: Bool { isTakenFlag.withLock { $0 } }
 
-  /// Takes the request, and returns whether nobody has taken it before.
+  /// Takes the request, and returns whether it had not been taken before.
   func take() -> Bool {
     isTakenFlag.withLock { isTaken in
       defer { isTaken = true }
@@ -222,9 +222,9 @@ extension RelayCore {
     reply(to: request, .failed, Array(reason.utf8.prefix(RelayLimits.payload)))
   }
 
-  /// Passes a request to who answers it.
+  /// Passes a request to the observer that answers it.
   ///
-  /// The relay that asks learns if there is nobody left who answers.
+  /// If no such observer is left, the relay that asks learns that.
   func deliver(_ request: IncomingRequest) {
     requests.send(request)
     if request.isTaken { return }

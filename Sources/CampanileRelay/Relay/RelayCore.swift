@@ -20,9 +20,9 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Posts that have been taken from `outbox` and not encoded yet; used on the link's queue.
   private let unsent = Locked(Unsent())
   let inbox = Inbox()
-  /// Where what comes is posted.
+  /// The queue on which arriving messages are posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
-  /// The deliveries since the link was last told of some; used on the queue of deliveries.
+  /// The deliveries since the last report to the link; used on the queue of deliveries.
   private let underWay = Locked<DeliveryTracker?>(nil)
   /// Whether the link awaits them.
   private let awaitsDeliveries: Bool
@@ -61,7 +61,8 @@ final class RelayCore: RelayReceiver, Sendable {
     if outbox.append(operation) { scheduleSending() }
   }
 
-  /// Asks for the messages, or offers to answer the requests, of a pattern that nobody wanted before.
+  /// Asks for the messages, or offers to answer the requests, of a pattern that was not wanted
+  /// before.
   func want(_ wanted: Routes.Wanted) {
     if let reason = RelayLimits.objection(toPattern: wanted.pattern) {
       return report(.denied(subject: wanted.pattern, reason))
@@ -69,7 +70,7 @@ final class RelayCore: RelayReceiver, Sendable {
     if routes.want(wanted, { outbox.append(wanted.beginning) }) { scheduleSending() }
   }
 
-  /// Takes that back, if nobody wants it any more.
+  /// Takes that back, if the pattern is not wanted any more.
   func unwant(_ wanted: Routes.Wanted) {
     if RelayLimits.objection(toPattern: wanted.pattern) != nil { return }
     if routes.unwant(wanted, { outbox.append(wanted.end) }) { scheduleSending() }
@@ -80,8 +81,8 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Encodes some of what was posted, and hands it to the link; on the link's queue.
   ///
-  /// Then what has come for the link has its turn, however much is left. A link that says nothing for
-  /// half a second counts as stopped.
+  /// Then the link reads what has arrived, however much is left to encode, because a link that
+  /// sends nothing for half a second counts as stopped.
   private func sendSome() {
     var unsent = Unsent()
     self.unsent.withLock { swap(&$0, &unsent) }
@@ -149,7 +150,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Reports something on the relay's queue, from any thread.
   ///
-  /// It has its place among what the link says: the end of a later flush comes after it.
+  /// It has a place among the incidents of the link, so the end of a later flush follows it.
   private func report(_ incident: RelayIncident) {
     let (isFirst, pauses) = inbox.append([incident])
     if pauses { link.queue.async { if self.inbox.isPaused { self.link.setReading(false) } } }
@@ -183,7 +184,7 @@ final class RelayCore: RelayReceiver, Sendable {
     deliveries.async { self.deliverAll() }
   }
 
-  /// On the link's queue, where reading is also paused: more may have come meanwhile.
+  /// On the link's queue, where reading is also paused, because more may have arrived meanwhile.
   private func readOn() { if !inbox.isPaused { link.setReading(true) } }
 
   func hasGoneOn() -> Bool { inbox.hasGoneOn() }
@@ -269,7 +270,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Waits until what was posted before is taken.
   ///
-  /// - Parameter onlyPosts: Whether it waits for nothing that is to be heard.
+  /// - Parameter onlyPosts: Whether it waits for posts alone, and not for subscriptions.
   func flush(onlyPosts: Bool = false) async throws {
     let token = try waiting.makeToken()
     send(onlyPosts ? .flushPosts(token) : .flush(token))
@@ -299,7 +300,7 @@ final class RelayCore: RelayReceiver, Sendable {
     }
   }
 
-  /// Takes no more requests, whoever keeps the tokens of those who answer.
+  /// Takes no more requests, even if the tokens of answers are still kept.
   func stopAnswering() {
     if routes.unwantAnswers({ outbox.append(.stopAnswering($0)) }) { scheduleSending() }
   }
@@ -315,7 +316,7 @@ final class RelayCore: RelayReceiver, Sendable {
     if !DeliveryTracker.isInsideCall { await openDeliveries.wait() }
   }
 
-  /// Waits until what has come is delivered, and not for what comes meanwhile.
+  /// Waits until the messages that have arrived are delivered, but not for later ones.
   func finishDeliveries() async {
     let count = inbox.count
     var isBehind = true
@@ -364,7 +365,7 @@ private struct Unsent {
     return items[next].take()
   }
 
-  /// The array, for later items, which nobody else has then.
+  /// The array, for later items, to which no other reference is left then.
   mutating func takeItems() -> [PostQueue.Item?] {
     var taken: [PostQueue.Item?] = []
     swap(&taken, &items)
@@ -427,8 +428,8 @@ package enum RelayLimits {
   private static var name: Int { 1 << 16 }
   /// The bytes of the name of a relay.
   package static var relayName: Int { Peer.nameLimit }
-  /// The losses of one event that are counted: with more, the count is `nil`, so that whoever adds
-  /// counts up gets no sum that overflows.
+  /// The losses of one event that are counted: with more, the count is `nil`, so that a sum of
+  /// counts does not overflow.
   package static var countedLosses: UInt64 { 1 << 32 }
 
   /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
@@ -445,7 +446,7 @@ package enum RelayLimits {
     return nil
   }
 
-  /// Why nobody can be heard by a pattern, as a sentence; `nil` if somebody can.
+  /// The reason why a pattern can match no messages, as a sentence; `nil` if it can.
   static func objection(toPattern pattern: String) -> String? {
     let count = pattern.utf8.count
     return count > name

@@ -2,20 +2,20 @@ package import Dispatch
 
 /// The transport of one relay's messages.
 ///
-/// A relay hands over what is to be done, in order, on the link's queue. What comes is handed to the
-/// receiver on that queue too, and the receiver calls nobody's code there.
+/// A relay passes operations to its link, in order, on the link's queue. The link passes incidents
+/// to the receiver on that queue too, and the receiver calls no foreign code there.
 package protocol RelayLink: Sendable {
   /// The serial queue that everything runs on.
   var queue: DispatchQueue { get }
   /// The place in the paths of messages that the carrier is.
   var step: UInt64 { get }
-  /// Whether it waits until what came has been delivered, wherever the observers run.
+  /// Whether it waits until arrived messages have been delivered, wherever the observers run.
   var awaitsDeliveries: Bool { get }
-  /// Connects, and goes on trying.
+  /// Connects, and continues to try.
   func start(_ receiver: any RelayReceiver)
   /// Performs operations in order, on the queue.
   func perform(_ operations: [RelayOperation])
-  /// Whether the receiver takes what comes; on the queue.
+  /// Whether the receiver takes incidents; on the queue.
   func setReading(_ reads: Bool)
   /// Disconnects. The receiver is called no more once this has run on the queue.
   func stop()
@@ -27,7 +27,7 @@ extension RelayLink {
 
 /// The operations that a relay requests from its link.
 package enum RelayOperation: Sendable {
-  /// Each message of a group goes to one of the relays that name it.
+  /// Each message of a group is sent to one of the relays that name it.
   case subscribe(String, group: String? = nil)
   case unsubscribe(String, group: String? = nil)
   case answer(String)
@@ -40,11 +40,11 @@ package enum RelayOperation: Sendable {
   /// Those that have not been sent are not sent.
   case forget(Set<UInt64>)
   case reply(to: UInt64, correlation: UInt64, AnswerStatus, payload: [UInt8])
-  /// Answered once what was posted before is taken, and what was asked to be heard is in force.
+  /// Answered when the earlier posts are taken, and the requested subscriptions are in force.
   case flush(UInt64)
-  /// Answered once what was posted before is taken.
+  /// Answered when the earlier posts are taken.
   case flushPosts(UInt64)
-  /// The relay ends: what is stored for it stays there for its next run.
+  /// The relay ends: messages that are stored for it stay there for its next run.
   case endHearing
 }
 
@@ -63,10 +63,10 @@ package enum AnswerStatus: UInt8, Sendable {
 package enum RelayIncident: Sendable {
   case message(
     sender: UInt64, subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
-  /// A message for those of this relay who named a group.
+  /// A message for the observers of this relay that named a group.
   ///
-  /// `done` is called once it has been delivered, to observers on queues and in tasks too, or at once
-  /// with `false` if nobody here takes it any more.
+  /// `done` is called once it has been delivered, to observers on queues and in tasks too, or at
+  /// once with `false` if no observer here takes it any more.
   indirect case shared(
     group: String, sender: UInt64, subject: String, version: UInt32, path: [UInt64],
     payload: [UInt8], done: @Sendable (Bool) -> Void)
@@ -74,10 +74,10 @@ package enum RelayIncident: Sendable {
     from: UInt64, correlation: UInt64, subject: String, version: UInt32, payload: [UInt8])
   case reply(correlation: UInt64, AnswerStatus, payload: [UInt8])
   case flushed(UInt64)
-  /// So many messages of this relay were for nobody.
+  /// So many messages of this relay had no receiver.
   case unheard(Int)
   case lost(sender: UInt64?, subject: String?, count: Int?, String)
-  /// The carrier, which is a part of this relay, has sent somebody away; the reason is a sentence.
+  /// The carrier, which is a part of this relay, has closed a connection; the reason is a sentence.
   case sentAway(String)
   case connected
   /// The link has no connection; the reason is a sentence, or an empty text.
@@ -87,8 +87,8 @@ package enum RelayIncident: Sendable {
   case peers([RelayPeer])
   /// The sender of the next messages, though it may have left the bus.
   case sender(RelayPeer)
-  /// To be called once what came before has been delivered to all who observe it, on queues and in tasks
-  /// too.
+  /// To be called when the earlier messages have been delivered to all observers, on queues and in
+  /// tasks too.
   ///
   /// Only a link that awaits deliveries says it.
   case delivered(@Sendable () -> Void)

@@ -29,14 +29,14 @@ final class Routes: Sendable {
       !isEnded.load(ordering: .acquiring) && body(message)
     }
 
-    /// Hears nothing more, once this has returned, but for a call that runs.
+    /// Ends the route: no call begins after this has returned.
     func end() { isEnded.store(true, ordering: .releasing) }
   }
 
   /// A name and a sender, and what was found for them.
   final class Heading: Sendable {
     fileprivate let name: String
-    /// Those who hear it, in the order in which they were added.
+    /// The receivers, in the order in which they were added.
     let routes: [Route]
     let sender: RelayPeer
     fileprivate let generation: Int
@@ -82,7 +82,7 @@ final class Routes: Sendable {
     var isEnded = false
     /// How many want each pattern.
     var wanted: [Wanted: Int] = [:]
-    /// Whether no more requests are wanted, whoever asks for some.
+    /// Whether no more requests are wanted, even if an observer asks for some.
     var isAnsweringOver = false
     var peers: [UInt64: RelayPeer] = [:]
     /// The sender of stored messages, which may have left long ago.
@@ -103,10 +103,10 @@ final class Routes: Sendable {
 
   // MARK: Patterns
 
-  /// Counts one more who wants the messages, or the requests, of a pattern.
+  /// Counts one more observer that wants the messages, or the requests, of a pattern.
   ///
-  /// - Parameter queue: Called for the first, under the lock: who comes next, and returns, finds in
-  ///   the queue what says so.
+  /// - Parameter queue: Called for the first, under the lock, so that a later caller finds the
+  ///   operation in the queue when it returns.
   /// - Returns: What `queue` returned, or `false`.
   func want(_ wanted: Wanted, _ queue: () -> Bool) -> Bool {
     state.withLock { state in
@@ -177,7 +177,7 @@ final class Routes: Sendable {
     }
   }
 
-  /// The relay has ended: nothing more comes, to those who are added later neither.
+  /// The relay has ended: no more messages arrive, nor for routes that are added later.
   func end() {
     let routes = state.withLock { state in
       state.isEnded = true
@@ -222,7 +222,7 @@ final class Routes: Sendable {
   // MARK: Peers
 
   func setPeers(_ peers: [RelayPeer]) {
-    // Those who have left are remembered: what they sent may still be on its way.
+    // Peers that have left are remembered, because their messages may still be on the way.
     state.withLock { state in
       if state.peers.count > Self.limit { state.peers = [:] }
       for peer in peers { state.peers[peer.id] = peer }
@@ -230,7 +230,7 @@ final class Routes: Sendable {
     }
   }
 
-  /// Names the sender of the messages that come next.
+  /// Names the sender of the next messages.
   func remember(_ sender: RelayPeer) {
     state.withLock { state in
       state.sender = sender

@@ -92,7 +92,7 @@ final class WaitingCalls: Sendable {
     return correlation
   }
 
-  /// Whether somebody waits for the answer to a request.
+  /// Whether a task waits for the answer to a request.
   func isWaiting(for correlation: UInt64) -> Bool {
     state.withLock { $0.requests[correlation] != nil }
   }

@@ -52,7 +52,7 @@ struct BusFolder: Sendable {
 
   /// The highest generation: seven digits of base 36.
   ///
-  /// There is one for each takeover, and for each process that finds nobody on the bus. The path of
+  /// There is one for each takeover, and for each process that finds no hub on the bus. The path of
   /// a socket is as long as the number of its generation.
   private static let lastGeneration: UInt64 = 78_364_164_095
 
@@ -97,8 +97,8 @@ struct BusFolder: Sendable {
 
   /// The user's folder of buses, by the values of `XDG_RUNTIME_DIR` and `TMPDIR`, or why it is not known.
   ///
-  /// `sudo -E` leaves the variable of the user who called it. A folder that root made there would shut
-  /// that user out, and another folder would be that of another bus, whose relays hear nobody.
+  /// `sudo -E` leaves the variable of the calling user. A folder that root made there would shut
+  /// that user out, and a folder elsewhere would be that of another bus, without other relays.
   static func standard(
     runtime: String?, temporary: String?
   ) -> (folder: String, refusal: String?) {
@@ -129,7 +129,7 @@ struct BusFolder: Sendable {
 
   // MARK: Making
 
-  /// Makes the folder, unless it is there, and checks that nobody else can reach into it.
+  /// Makes the folder, unless it is there, and checks that no other user has access.
   func prepare() throws(SystemError) { _ = try open() }
 
   /// The folder, which is opened again if another one has taken its place.
@@ -182,7 +182,7 @@ struct BusFolder: Sendable {
     return try open()
   }
 
-  /// The highest generation that anybody has claimed, or 0.
+  /// The highest generation that has been claimed, or 0.
   func highestGeneration() throws(SystemError) -> UInt64 {
     try folder().names().compactMap(Self.generation).max() ?? 0
   }
@@ -191,7 +191,7 @@ struct BusFolder: Sendable {
   private static func generation(_ name: String) -> UInt64? {
     let parts = name.split(separator: ".")
     guard parts.count == 3, parts[0] == "hub", parts[2] == "lock" else { return nil }
-    // A file of somebody else; there would be no generation after it.
+    // A file of another program, after which there would be no generation.
     return UInt64(parts[1], radix: 36).flatMap { $0 <= lastGeneration ? $0 : nil }
   }
 
@@ -204,8 +204,8 @@ struct BusFolder: Sendable {
         sentence: "The bus has had \(Self.lastGeneration) hubs, and can have no more. End the "
           + "processes that use it, and remove the folder \(path).")
     }
-    // The file gets its name when it is locked: who found it before would take it for that of a dead
-    // hub, and go on with the next one.
+    // The file gets its name when it is locked, because a process that found it before would take
+    // it for that of a dead hub, and continue with the next one.
     let (directory, name) = (try folder(), lockName(generation))
     let unnamed = name + "." + String(UInt64.random(in: 1 ... .max), radix: 16)
     guard let descriptor = try directory.make(unnamed) else { return nil }
@@ -224,10 +224,10 @@ struct BusFolder: Sendable {
     opened.value?.text(of: lockName(generation)).flatMap { UInt32($0) }
   }
 
-  /// Whether nobody is the hub of a generation, nor will be.
+  /// Whether a generation has no hub, and will have none.
   func isAbandoned(_ generation: UInt64) -> Bool { tryLock(lockName(generation)).isFree }
 
-  /// Locks a file that nobody has locked.
+  /// Locks a file that no process has locked.
   private func tryLock(_ name: String) -> (isFree: Bool, lock: FileLock?) {
     guard let descriptor = opened.value?.open(name) else { return (false, nil) }
     if descriptor < 0 { return (errno == ENOENT, nil) }
@@ -282,8 +282,8 @@ struct BusFolder: Sendable {
 
   /// Takes a lock that shows other processes that a member lives.
   func announce(_ member: UInt64) throws(SystemError) -> FileLock {
-    // The file gets its name when it is locked: who found it before would take it for that of a dead
-    // member, and remove it.
+    // The file gets its name when it is locked, because a process that found it before would take
+    // it for that of a dead member, and remove it.
     let (name, unnamed) = (memberName(member), memberName(member) + ".new")
     let directory = try folder()
     guard let descriptor = try directory.make(unnamed) else {
@@ -315,7 +315,7 @@ struct BusFolder: Sendable {
   func isDead(_ member: UInt64) -> Bool {
     let (isFree, lock) = tryLock(memberName(member))
     guard let lock else { return isFree }
-    // Under the lock: who looks next finds no file, or no lock.
+    // Under the lock, so that the next process to look finds no file, or no lock.
     remove(member)
     withExtendedLifetime(lock) {}
     return true

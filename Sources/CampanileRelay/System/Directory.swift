@@ -8,8 +8,8 @@
 
 /// An open folder of the user's own.
 ///
-/// Its files are reached through its descriptor, so what somebody puts in the place of its path since
-/// is never touched.
+/// Its files are reached through its descriptor, so another folder that is put in its place since
+/// then is never touched.
 final class Directory: Sendable {
   private let path: String
   private let own: Descriptor
@@ -22,7 +22,7 @@ final class Directory: Sendable {
     init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
   }
 
-  /// Opens a folder, which is made unless it is there, and checks that nobody else can reach into it.
+  /// Opens a folder, which is made unless it is there, and checks that no other user has access.
   ///
   /// - Parameter outer: The folder that it is in, if that is open.
   convenience init(making path: String, in outer: Directory?) throws(SystemError) {

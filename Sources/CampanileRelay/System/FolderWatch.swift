@@ -9,7 +9,7 @@
 import Campanile
 import Dispatch
 
-/// Tells when files of hubs come and go in a folder, until it is released.
+/// Reports when files of hubs appear and disappear in a folder, until it is released.
 final class FolderWatch: Sendable {
   #if os(Linux)
     private let number: UInt64
@@ -43,7 +43,7 @@ final class FolderWatch: Sendable {
 }
 
 #if os(Linux)
-  /// All that this process hears of folders: a user has few such descriptors.
+  /// All events of folders in this process, because a user has few such descriptors.
   private final class FolderEvents: Sendable {
     static let shared = FolderEvents()
 
@@ -110,7 +110,8 @@ final class FolderWatch: Sendable {
           }
           let length = Int(number(12))
           let name = bytes[(place + 16)..<min(place + 16 + length, count)]
-          // Members come and go without a change of hubs. Without a name it is about the folder.
+          // Members join and leave without a change of hubs. Without a name, the event is about the
+          // folder.
           if length == 0 || name.starts(with: "hub.".utf8) {
             folders.insert(Int32(bitPattern: number(0)))
           }

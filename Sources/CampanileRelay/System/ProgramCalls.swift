@@ -8,7 +8,7 @@
 
 /// The calls of the C library that a command takes.
 package enum ProgramCalls {
-  /// Opens the standard descriptors that whoever started the program has closed.
+  /// Opens the standard descriptors that were closed when the program was started.
   ///
   /// Otherwise a socket would be one of them, and would receive the output. What is open now cannot be
   /// used: writing fails, as it does to a closed descriptor.
@@ -38,7 +38,7 @@ package enum ProgramCalls {
     }
   }
 
-  /// Whether whoever started the program has made it ignore a signal.
+  /// Whether the program was started with a signal ignored.
   package static func ignores(_ number: Int32) -> Bool {
     var action = sigaction()
     if unsafe sigaction(number, nil, &action) != 0 { return false }

@@ -183,12 +183,12 @@ struct UnixSocket: ~Copyable {
     }
   #endif
 
-  /// Connects to a socket; `nil` if nobody listens there.
+  /// Connects to a socket; `nil` if no process listens there.
   static func connecting(to path: String) throws(SystemError) -> UnixSocket? {
     let made = try make()
     let status = unsafe try withAddress(of: path) { unsafe connect(made.descriptor, $0, $1) }
     if status == 0 { return made }
-    // One that listens and has a full queue is asked again by whoever wants it.
+    // If a listening socket has a full queue, the caller can try again.
     if [ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(errno) { return nil }
     throw SystemError("The socket \(path) cannot be connected to")
   }
@@ -206,7 +206,7 @@ struct UnixSocket: ~Copyable {
     let status = unsafe try withAddress(of: path) { unsafe bind(made.descriptor, $0, $1) }
     if status != 0 { throw SystemError("The socket \(path) cannot be made", in: path) }
     #if !os(Linux)
-      // The folder lets nobody in meanwhile.
+      // Meanwhile the folder admits no other user.
       if unsafe chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
     #endif
     if listen(made.descriptor, 64) != 0 { throw SystemError("The socket \(path) cannot listen") }
@@ -241,7 +241,7 @@ struct UnixSocket: ~Copyable {
     }
   }
 
-  /// Accepts one connection; `nil` if nobody waits.
+  /// Accepts one connection; `nil` if none waits.
   ///
   /// - Throws: The system has no room for a connection. The next one may still wait.
   borrowing func accepted() throws(SystemError) -> UnixSocket? {
