@@ -29,7 +29,7 @@
     /// The stream is there, as before or with another configuration.
     mutating func streamIsLocated() { (hasTriedPolicies, isUnfiltered) = (false, false) }
 
-    /// Another stream has the name, and all of it is to be heard.
+    /// Another stream has the name, of which all messages are to be received.
     mutating func streamIsAnother() { deliversAll = true }
 
     /// There is such a consumer.
@@ -55,7 +55,7 @@
         configuration.max_deliver = 1
         configuration.mem_storage = true
         configuration.deliver_policy = "by_start_sequence"
-        // The server may say anything about what it has.
+        // The server may report any value of its own.
         configuration.opt_start_seq = heardThrough &+ 1
       }
       // Before version 2.10, a server takes one filter, and doesn't take the change of one in all
@@ -78,7 +78,7 @@
     /// - Returns: Whether it may create a consumer that is asked for now.
     mutating func relax(for error: StreamResponse.Failure) -> Bool {
       if name != nil, !hasTriedPolicies, error.description?.contains("deliver policy") == true {
-        // The consumer is there, and began otherwise.
+        // The consumer exists, but began elsewhere in the stream.
         hasTriedPolicies = true
         deliversAll.toggle()
         return true

@@ -7,13 +7,13 @@
     import Foundation
   #endif
 
-  /// A stream of JetStream that stores what a relay posts.
+  /// A stream of JetStream that stores the posts of a relay.
   struct DurableOptions: Hashable, Sendable {
     var stream: String
     /// The subjects that the stream stores, if the relay creates it.
     var subjects: [String]
     var replicas: Int
-    /// The name under which the server keeps how much this receiver has heard.
+    /// The name under which the server records which messages this receiver has acknowledged.
     var consumer: String?
 
     /// The name of the consumer that a group shares: the group, a hyphen, and a number for the pattern.
@@ -101,7 +101,7 @@
 
       var text: String { description ?? "error \(code)" }
 
-      /// Whether a stream stores no such message, and goes on with others: those of other names, or
+      /// Whether a stream stores no such message, but stores others: those of other names, or
       /// smaller ones.
       var isAboutOneMessage: Bool {
         guard err_code == 10_077, let description else { return false }
@@ -130,7 +130,7 @@
     }
 
     var error: Failure?
-    /// Whether a consumer sends nothing for a time that somebody has set.
+    /// Whether a consumer is paused by an administrator.
     var paused: Bool?
     /// The numbers of the last message that a consumer has sent.
     var delivered: Delivered?
@@ -144,7 +144,7 @@
     var stream: String?
     var seq: UInt64?
 
-    /// Whether a stream says what it has done with a message.
+    /// Whether a stream reports what it has done with a message.
     var isAcknowledgment: Bool { stream != nil && seq != nil }
 
     init?(_ json: [UInt8]) {

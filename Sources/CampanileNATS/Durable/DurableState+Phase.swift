@@ -20,13 +20,13 @@
       case pulling
     }
 
-    /// The answer to the deletion of a consumer, which nobody reads.
+    /// The answer to the deletion of a consumer, which is not read.
     static let deletionToken = "x"
 
     /// The kinds of arrivals for a pull.
     enum News: Equatable {
       case new(acknowledgment: String?)
-      /// It has been heard before, or nobody here subscribes to it.
+      /// It has been received before, or has no subscription here.
       case unwanted(acknowledgment: String)
       /// Anything other than a message, or one that will arrive again.
       case none

@@ -15,7 +15,7 @@
     private var patterns = SubscribedPatterns()
     /// Requests to be sent.
     var requests: [StreamRequest] = []
-    /// Counts requests: answers to older ones are not heard.
+    /// Counts requests, so that answers to older ones are ignored.
     private var generation = 0
     private var isStreamReady = false
     /// When the stream was created, as the server writes it: another stream counts from one again.
@@ -37,34 +37,35 @@
     /// Whether a part of a frame, and a whole one, have arrived since the last second.
     private var (hasPart, hasFrame) = (false, false)
     private var pulls = PullBudget()
-    /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
+    /// Counts connections: the pulls of one end with it, because their inbox has no subscription
+    /// any more.
     private var connection = 0
     /// Whether anything has ever been known about the stream that is to be created.
     private var isStreamAsked = false
     /// Whether the stream is being created, for the first time or after a deletion.
     ///
-    /// Earlier posts could not be stored, and later ones would come first.
+    /// Earlier posts could not be stored, and later ones would be stored before them.
     private(set) var isStreamUnknown = false
     /// Why the stream was not created, while the server is asked whether it is there.
     private var refusal: StreamResponse.Failure?
     /// Whether the server has had its time to delete what it has reported to be deleted.
     private var hasAwaitedDeletion = false
     private var lastConsumerSequence: UInt64 = 0
-    /// The last that a receiver without a name has heard.
+    /// The last message that a receiver without a name has received.
     private var heardThrough: UInt64 = 0
-    /// The messages that a receiver with a name has heard.
+    /// The messages that a receiver with a name has received.
     private var deliveries = NamedDeliveries()
     private var hasHeard = false
-    /// Whether nobody took a pull, and nothing has been heard since.
+    /// Whether a pull had no receiver, and nothing has arrived since.
     private var isUnanswered = false
-    /// How many requests nobody has answered in time since the last that had success, or was refused.
+    /// How many requests had no answer in time since the last that succeeded or was refused.
     private var unansweredCount = 0
     private var hasGathered = false
-    /// How long what is to be heard has been gathered.
+    /// For how long changes of the subscriptions have been gathered.
     private var gatheredSeconds = 0
-    /// Whether what is to be heard has changed since the consumer was asked for.
+    /// Whether the subscriptions have changed since the consumer was asked for.
     private var hasChanged = false
-    /// Whether nothing more is asked for.
+    /// Whether no more messages are asked for.
     private var hasEndedHearing = false
     private var reported = ""
     private var seconds = 0
@@ -73,7 +74,7 @@
     /// How many seconds of changes are taken together.
     private static let longestGathering = 3
     private static let longestFirstGathering = 30
-    /// How many seconds a request may take: longer, after others that nobody has answered.
+    /// How many seconds a request may take: more after others without an answer.
     private var patience: Int { min(60, Self.shortestPatience << min(unansweredCount, 4)) }
     private static let shortestPatience = 5
 
@@ -98,7 +99,7 @@
       (UInt64(token.dropFirst()) ?? 0) >> 32
     }
 
-    /// Whether what was asked to be heard is in force.
+    /// Whether the requested subscriptions are in force.
     var isReady: Bool {
       if !isConnected || !isStreamReady { return false }
       return patterns.isEmpty || phase == .pulling && !hasChanged
@@ -142,7 +143,7 @@
       requests.removeAll { $0.token != Self.deletionToken }
     }
 
-    /// - Parameter new: All that is to be heard. What is new is heard from now on.
+    /// - Parameter new: All subscriptions. New ones begin now.
     mutating func setPatterns(_ new: [SubjectPattern]) {
       // A consumer with a name begins by itself with what it is asked for first. It may be without a
       // filter, so what is added later has arrived before.
@@ -154,7 +155,8 @@
       }
       guard isConnected && isStreamReady else { return }
       switch phase {
-      // However often something changes, no phase begins again and again: nothing would be heard.
+      // However often subscriptions change, no phase begins again and again, because nothing would
+      // arrive.
       case .awaitingDeletion: break
       case .gathering: silence = 0
       case _ where patterns.isEmpty: beginAnew()
@@ -169,12 +171,12 @@
     /// Begins to receive something else.
     private mutating func beginAnew() { if isNamed { begin(.gathering) } else { locate() } }
 
-    /// Asks for nothing more; what has been sent is still heard.
+    /// Asks for no more messages; those that have been sent are still received.
     mutating func endHearing() { hasEndedHearing = true }
 
     /// Handles posts that are not stored: the stream may have been deleted.
     mutating func streamMayBeMissing() {
-      // A receiver finds out by itself.
+      // A receiver notices that by itself.
       if isConnected, phase == .idle, !options.subjects.isEmpty { awaitDeletion() }
     }
 
@@ -318,8 +320,8 @@
         }
         terms.consumerIsCreated()
         unansweredCount = 0
-        // When it was created says nothing: the answer to the first request after a restart of the
-        // server names another time (nats-server 2.9 to 2.15).
+        // The time of its creation proves nothing: the answer to the first request after a restart
+        // of the server names another time (nats-server 2.9 to 2.15).
         let sequence = response.delivered?.consumer_seq ?? consumerSequence
         let isAnother = isNamed && sequence == 0 && consumerSequence > 0
         consumerSequence = sequence
@@ -342,7 +344,7 @@
       guard phase == .creatingStream, refusal == nil,
         subject == "$JS.API.STREAM.CREATE.\(options.stream)"
       else { return }
-      // Somebody else may have created the stream.
+      // Another program may have created the stream.
       refusal = StreamResponse.Failure(code: 403, description: text)
       askForStream()
     }
@@ -403,15 +405,15 @@
 
     /// Handles an arrival for a pull: a message of the stream, or a status of the pull.
     mutating func received(_ message: ServerMessage) -> News {
-      // Asked first: a message that somebody has stored may look like a status.
+      // This is checked first, because a stored message may look like a status.
       guard let place = StreamPlace(message.reply) else {
         guard let status = message.headers.status else { return .none }
         return received(status, of: message).map(News.refusal) ?? .none
       }
       switch phase {
       case .pulling: break
-      // The pulls of a consumer with a name go on while it is changed. If nothing is to be heard, what
-      // they bring is not acknowledged, and comes again.
+      // The pulls of a consumer with a name continue while it is changed. Without subscriptions,
+      // their messages are not acknowledged, and are sent again.
       case .gathering, .locating, .creatingConsumer:
         guard isNamed, !patterns.isEmpty else { return .none }
       case .idle, .awaitingDeletion, .creatingStream: return .none
@@ -460,7 +462,7 @@
           receiveAnew()
           return nil
         }
-        // The consumer has also passed over messages that nobody here subscribes to.
+        // The consumer has also passed over messages without a subscription here.
         heardThrough = max(heardThrough, number("Nats-Last-Stream") ?? 0)
       case 408, 404: endedPull(pending: number("Nats-Pending-Messages"))
       // Said of a pull with a limit of bytes, too.
@@ -522,7 +524,7 @@
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
 
-    /// A message has been delivered to all who observe it, or is not to be heard.
+    /// A message has been delivered to all its observers, or has none.
     ///
     /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
     ///   its number.
@@ -588,7 +590,7 @@
         } else if silence > 2 * Self.shortestPatience {
           receiveAnew()
         } else if silence > Self.shortestPatience, pulls.isUsedUp {
-          // A pull that has brought exactly the bytes that it asked for ends without a word.
+          // A pull that has brought exactly the bytes that it asked for ends without a status.
           pulls.forget()
           pull()
           self.silence = silence

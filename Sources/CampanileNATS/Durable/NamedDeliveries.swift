@@ -1,8 +1,8 @@
 #if NATS
-  /// The messages that a receiver with a name has heard, and those that it has not acknowledged yet.
+  /// The messages that a receiver with a name has received, and those not acknowledged yet.
   ///
-  /// A new leader of a stream may not have its end at first, or may have lost it, and use the numbers
-  /// after that again. The times tell these messages from those that come again.
+  /// A new leader of a stream may not have its end at first, or may have lost it, and use the
+  /// numbers after that again. The times distinguish these messages from those that are sent again.
   struct NamedDeliveries {
     private struct Message: Hashable {
       let number: UInt64
@@ -11,14 +11,14 @@
       init(_ place: StreamPlace) { (number, time) = (place.streamSequence, place.time) }
     }
 
-    // The messages that were heard and that can arrive again: so many are remembered as can be sent
+    // The messages that were received and can arrive again: so many are remembered as can be sent
     // again, and more. The older ones are dropped when the others are full. Their times say nothing
     // here: the clocks of two servers may differ.
     private var recent: Set<Message> = []
     private var older: Set<Message> = []
     /// Those whose observers have not all been called, by number, and where they are acknowledged.
     private var unfinished: [UInt64: (message: Message, acknowledgment: String)] = [:]
-    /// Where messages are acknowledged that nobody here is to hear.
+    /// Where messages without an observer here are acknowledged.
     private var unwanted: Set<String> = []
 
     /// Where to say that messages are still being delivered.
@@ -26,10 +26,11 @@
 
     /// Handles a message that has arrived.
     ///
-    /// - Parameter isWanted: Whether anybody here subscribes to it.
+    /// - Parameter isWanted: Whether it has a subscription here.
     mutating func hear(_ place: StreamPlace, isWanted: Bool) -> DurableState.News {
       let message = Message(place)
-      // The server has lost patience, or the consumer: it is acknowledged in its time.
+      // The server has lost patience, or the consumer; the message is acknowledged when it is
+      // delivered.
       if unfinished[message.number]?.message == message { return .none }
       // The stream has lost that one: acknowledging it would acknowledge this one.
       unfinished[message.number] = nil
@@ -43,7 +44,7 @@
       return .new(acknowledgment: place.acknowledgment)
     }
 
-    /// A message has been delivered to all who observe it, or is not to be heard.
+    /// A message has been delivered to all its observers, or has none.
     ///
     /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
     ///   its number.

@@ -1,5 +1,5 @@
 #if NATS
-  /// How much of a stream a receiver asks for at a time, and how much of that is still to come.
+  /// How much of a stream a receiver asks for at a time, and how much of that has not arrived.
   struct PullBudget {
     /// How many messages a pull asks for: fewer where the server does not permit as many.
     private var size: Int
@@ -18,15 +18,15 @@
       size = isShared ? Self.handful : Self.batch
     }
 
-    /// Whether so many messages are still to come that no pull is due.
+    /// Whether so many messages have not arrived yet that no pull is due.
     var isUsedUp: Bool { open > size / 2 }
 
-    /// Whether messages are still to come.
+    /// Whether some messages have not arrived yet.
     var isOpen: Bool { open > 0 }
 
     /// The next pull, if one is due.
     ///
-    /// - Parameter inHand: How many messages are being delivered that count as still to come.
+    /// - Parameter inHand: How many messages are being delivered, which count as not arrived.
     mutating func next(inHand: Int = 0) -> PullRequest? {
       if open + inHand > size / 2 { return nil }
       open += size

@@ -1,9 +1,9 @@
 #if NATS
   import CampanileRelay
 
-  /// The patterns that a receiver hears, each from a message of the stream on.
+  /// The patterns that a receiver subscribes to, each from a message of the stream on.
   struct SubscribedPatterns {
-    /// A pattern, and the message after which it is heard.
+    /// A pattern, and the message after which its subscription begins.
     private struct Pattern {
       let pattern: SubjectPattern
       /// The last message of the stream when the pattern was added, once that is known.
@@ -17,9 +17,9 @@
     var all: [SubjectPattern] { patterns.map(\.pattern) }
 
     /// - Parameters:
-    ///   - new: All that is to be heard.
-    ///   - start: The message after which new ones are heard; `nil` for the last one of the stream
-    ///     when it is located.
+    ///   - new: All patterns to subscribe to.
+    ///   - start: The message after which new ones begin; `nil` for the last one of the stream when
+    ///     it is located.
     mutating func replace(with new: [SubjectPattern], startingAfter start: UInt64?) {
       let known = Dictionary(uniqueKeysWithValues: patterns.map { ($0.pattern.text, $0) })
       patterns = new.map { known[$0.text] ?? Pattern(pattern: $0, start: start) }
@@ -41,7 +41,7 @@
       }
     }
 
-    /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.
+    /// Whether a message has a subscription: the server's filter may be wider, and begin earlier.
     func want(_ subject: String, at place: StreamPlace) -> Bool {
       patterns.contains {
         $0.start ?? .max < place.streamSequence && $0.pattern.matches(subject)

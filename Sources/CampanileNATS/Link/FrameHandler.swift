@@ -12,7 +12,7 @@
     import Musl
   #endif
 
-  /// Why a connection ended, as a sentence: the first reason counts.
+  /// The reason why a connection ended, as a sentence: the first one counts.
   final class EndReason: Sendable {
     private let text = Locked<String?>(nil)
 
@@ -98,7 +98,7 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      // An end without a word is common among servers that are killed.
+      // A server that is killed often ends without a closing frame.
       if case NIOSSLError.uncleanShutdown = error {
       } else {
         reason.set(Self.sentence(error, tls, certificateName ?? address.host))

@@ -99,7 +99,7 @@
       deferred += operations.filter { !$0.isPost }
     }
 
-    /// Messages have been delivered to all who observe them.
+    /// Messages have been delivered to all their observers.
     mutating func acknowledge(_ subjects: [String]) {
       // Bytes written while the first server sends its rest would reach neither server.
       if isHandingOver {
@@ -132,7 +132,7 @@
       return lines.values.filter { !reads || !$0.isHeldBack }.compactMap(\.connection)
     }
 
-    /// - Returns: Where to say the last words, and those to close at once.
+    /// - Returns: The connections to write the last bytes to, and those to close at once.
     mutating func stop() -> (last: (NATSConnection, ByteBuffer)?, others: [NATSConnection]) {
       isStopped = true
       session.acknowledge(deferredAcknowledgments)
@@ -219,8 +219,8 @@
 
     /// Counts what has arrived by the second connection.
     ///
-    /// If it is too much, no more of it is read until the first one has sent its rest. A server that
-    /// sends so much before it has confirmed the subscriptions is heard at once.
+    /// If it is too much, no more of it is read until the first one has sent its rest. A server
+    /// that sends so much before it has confirmed the subscriptions is read at once.
     private mutating func hold(_ byteCount: Int) {
       guard let next, lines[next] != nil else { return }
       lines[next]!.heldBytes += byteCount
@@ -305,7 +305,7 @@
         // Another server may have been tried before, and an earlier answer is not the last.
         if isHandingOver, nextIsOpen, lines[number]?.lastPingCount == 0 { handOver() }
       } else if number == next {
-        // The other server sends what comes from now on: the first one is asked for the rest.
+        // The other server sends all messages from now on, so the first one is asked for the rest.
         (isHandingOver, handOverSeconds) = (true, 0)
         guard let current, lines[current] != nil else { return }
         lines[current]!.output.writePing()
@@ -362,8 +362,8 @@
     private mutating func closed(_ number: Int, _ reason: String?, byServer: Bool = false) {
       guard var line = lines.removeValue(forKey: number) else { return }
       if number == next {
-        // The first connection stays, until there is another one or it ends. What a group or a request
-        // has sent by the second, nobody else has got.
+        // The first connection stays, until there is another one or it ends. No other relay has
+        // received the messages of a group or a request that arrived by the second.
         (next, isHandingOver) = (nil, false)
         for message in line.held where session.subscriptions[message.sid]?.group != nil {
           session.received(message)
@@ -401,7 +401,7 @@
       return start.endIndex == reason.endIndex ? reason : String(start) + "…"
     }
 
-    /// So many seconds a connection lasts, unless something is wrong with what is sent on it.
+    /// A connection lasts so many seconds, unless the server objects to what is sent on it.
     private static let shortAge = 2
 
     /// One second has passed.
@@ -417,7 +417,7 @@
       session.tick(isReading: isReading)
       if let next, nextIsOpen, isReading {
         handOverSeconds += 1
-        // One of the two says nothing more, and the pings would take long to find out.
+        // One of the two sends nothing more, which the pings would take long to notice.
         if handOverSeconds > (isHandingOver ? Self.handOverLimit : configuration.connectTimeout) {
           if isHandingOver { handOver() } else { end(next, nil) }
         }
@@ -428,7 +428,7 @@
 
     // MARK: Effects
 
-    /// Takes what is to be done.
+    /// Takes the actions to perform.
     mutating func takeEffects() -> Effects {
       takeOutput(of: lines.keys.filter { $0 != current })
       if let current, let connection = lines[current]?.connection, !isHandingOver,

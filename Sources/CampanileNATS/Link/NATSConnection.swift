@@ -7,7 +7,7 @@
   final class NATSConnection: Sendable {
     enum Event: Sendable {
       case connected(NATSConnection)
-      /// Frames that arrived; whoever has taken them tells the backlog.
+      /// Frames that arrived; the code that takes them reports that to the backlog.
       case frames([ServerFrame], byteCount: Int, Backlog)
       /// It has ended, or there is none; the reason is a sentence.
       case closed(String?)
@@ -98,7 +98,7 @@
           value: AdaptiveRecvByteBufferAllocator(
             minimum: 4_096, initial: 65_536, maximum: 1 << 20)
         )
-        // Nothing is read before the connection is known to whoever asked for it.
+        // Nothing is read before the code that asked for the connection knows it.
         .channelOption(.autoRead, value: false)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {

@@ -22,7 +22,7 @@
 
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64
-    /// A receiver with a name acknowledges what has been delivered.
+    /// A receiver with a name acknowledges the delivered messages.
     var awaitsDeliveries: Bool { configuration.durable?.consumer != nil }
     private let configuration: NATSConfiguration
     private let observer: LinkObserver

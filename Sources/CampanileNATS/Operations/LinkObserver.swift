@@ -3,7 +3,7 @@
   import Logging
   import Metrics
 
-  /// Reports to a logger and to the program's metrics what a link does.
+  /// Reports the events of a link to a logger and to the program's metrics.
   struct LinkObserver: Sendable {
     private let logger: Logger?
     private let connections: Counter

@@ -13,7 +13,7 @@
       writeStaticString("\r\n")
     }
 
-    /// - Parameter group: Those of a group share the messages, which go to one of them each.
+    /// - Parameter group: The group whose members share the messages: each is sent to one of them.
     mutating func writeSubscribe(_ pattern: String, group: String? = nil, sid: UInt64) {
       writeStaticString("SUB ")
       writeString(pattern)

@@ -43,9 +43,9 @@
     private var age = 0
     /// How many keep-alive pings in a row have no answer.
     private var unanswered = 0
-    /// How many of them the server has not said anything after.
+    /// How many of them the server has not sent anything after.
     private var ignored = 0
-    /// So many answers a server may owe while it sends other things, which may take long.
+    /// So many answers may be missing while a server sends other frames, which may take long.
     private static let answerLimit = 30
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
@@ -102,7 +102,7 @@
     }
 
     private mutating func pong(_ actions: inout [Action]) {
-      // A server's answer to no ping says nothing.
+      // An answer to no ping has no meaning.
       guard let mark = pings.popFirst() else { return }
       unanswered = 0
       if phase == .accepting {

@@ -8,7 +8,7 @@
     /// No headers.
     static let none = HeaderBlock(bytes: [])
 
-    /// The status of a server's own message, like 503 for a request that nobody answers.
+    /// The status of a server's own message, like 503 for a request without an answerer.
     var status: Int? {
       // Most messages have none: after the version, the line ends.
       if bytes.count < 9 || bytes[8] == UInt8(ascii: "\r") { return nil }

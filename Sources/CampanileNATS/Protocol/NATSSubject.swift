@@ -19,7 +19,7 @@
 
     /// Whether a subject belongs to the protocol or to the relays themselves.
     ///
-    /// Observers of all names do not hear its messages.
+    /// Observers of all names do not receive its messages.
     static func isInternal(_ subject: String) -> Bool {
       switch subject.utf8.first {
       case UInt8(ascii: "$"): true

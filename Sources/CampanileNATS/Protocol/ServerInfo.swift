@@ -15,7 +15,7 @@
     var maxPayload = 1 << 20
     var requiresTLS = false
     var offersTLS = false
-    /// Text to sign for those who prove their identity with a key.
+    /// Text to sign for clients that prove their identity with a key.
     var nonce: String?
     /// Other servers of the cluster, each a host with a port.
     var others: [String]?

@@ -1,8 +1,8 @@
 #if NATS
-  /// The servers that there are, and which of them to try when.
+  /// The known servers, and the order in which to try them.
   ///
-  /// Each is tried once without waiting; then a pause follows, longer from pass to pass. Nothing
-  /// ends the trying.
+  /// Each is tried once without waiting; then a pause follows, longer from pass to pass. The
+  /// attempts never end.
   struct ServerPool {
     enum Step: Equatable {
       case connect(ServerAddress)

@@ -106,7 +106,7 @@
   }
 
   extension ArraySlice<UInt8> {
-    /// Takes what comes before the next space, and the space.
+    /// Takes the bytes before the next space, and the space.
     fileprivate mutating func popWord() -> Self {
       let end = firstIndex(of: UInt8(ascii: " ")) ?? endIndex
       defer { self = self[Swift.min(end + 1, endIndex)...] }

@@ -44,7 +44,7 @@
     }
   }
 
-  /// The numbers of the messages that have been heard.
+  /// The numbers of the messages that have been received.
   struct HeardNumbers {
     private struct Key: Hashable {
       let sender: UInt64
@@ -52,8 +52,7 @@
     }
 
     enum News: Equatable {
-      /// It has not been heard; `lost` messages before it have been lost, or `nil` if nobody knows how
-      /// many.
+      /// It is new; `lost` messages before it have been lost, or `nil` if their number is unknown.
       case new(lost: Int?)
       case double
     }
@@ -62,7 +61,7 @@
     // full. A message after that counts as the first.
     private var recent: [Key: UInt64] = [:]
     private var older: [Key: UInt64] = [:]
-    /// The numbers up to which losses were counted after the last message that was heard.
+    /// The numbers up to which losses were counted after the last message that was received.
     private var counted: [Key: UInt64] = [:]
     /// The last sender and its number, which is not among the others; 0 if there is none.
     private var (current, number) = (Key(sender: 0, subject: ""), UInt64(0))
@@ -70,10 +69,11 @@
 
     /// How far from the last number the next one may be.
     ///
-    /// Anybody who may publish a name can invent a number. Beyond these distances, the count begins
-    /// anew, so that an invented number neither hides what its sender sends from then on, nor makes a
-    /// sum of losses overflow. A double is rarely more than some ten thousand numbers below the last
-    /// one: that far back a sender sends again, or a second connection brings what the first one did.
+    /// Any client that may publish a name can invent a number. Beyond these distances, the count
+    /// begins anew, so that an invented number neither hides the later messages of its sender, nor
+    /// makes a sum of losses overflow. A double is rarely more than some ten thousand numbers below
+    /// the last one, because a sender sends again, or a second connection repeats the first one, no
+    /// further back.
     private static let (above, below) = (RelayLimits.countedLosses, UInt64(1) << 20)
 
     init(limit: Int = 65_536) { self.limit = limit }
@@ -101,7 +101,7 @@
     /// A sender has sent messages up to a number, all of which would have arrived before.
     ///
     /// - Parameter since: The number from which the sender counts without a gap.
-    /// - Returns: How many of them are missing after the last one that was heard.
+    /// - Returns: How many of them are missing after the last one that was received.
     mutating func hasSent(
       _ number: UInt64, since: UInt64, from sender: UInt64, _ subject: String
     ) -> Int {
@@ -114,7 +114,7 @@
       return Int(number - last)
     }
 
-    /// Whether any message of a sender has been heard.
+    /// Whether any message of a sender has been received.
     func knows(_ sender: UInt64) -> Bool {
       number > 0 && current.sender == sender || recent.keys.contains { $0.sender == sender }
         || older.keys.contains { $0.sender == sender }

@@ -3,9 +3,9 @@
   import NIOCore
 
   extension NATSSession {
-    // MARK: What is heard
+    // MARK: Subscriptions
 
-    /// Whether a stream has what a subscription is about.
+    /// Whether a stream stores the subjects of a subscription.
     ///
     /// It gives to groups by a consumer for each group.
     func isStored(_ subscription: Subscription) -> Bool {
@@ -19,13 +19,13 @@
       }
     }
 
-    /// Changes what receives from the stream, for the relay alone and for groups.
+    /// Changes the receivers from the stream, for the relay alone and for groups.
     mutating func changeReceivers(_ change: (inout DurableState) -> Void) {
       if durable != nil { change(&durable!) }
       for sid in shared.keys.sorted() { change(&shared[sid]!) }
     }
 
-    /// Begins to receive what the stream gives to a group.
+    /// Begins to receive the messages of the stream for a group.
     mutating func share(_ subscription: Subscription) {
       guard var options = durable?.options, let group = subscription.group else { return }
       options.consumer = DurableOptions.consumer(of: group, subscription.pattern)
@@ -55,7 +55,7 @@
       }
     }
 
-    /// Handles what the stream gives to a group, or the status of a pull.
+    /// Handles a message of the stream for a group, or the status of a pull.
     mutating func receivedShared(_ message: ServerMessage, _ sid: UInt64) {
       guard let news = shared[sid]?.received(message), let group = subscriptions[sid]?.group else {
         return
@@ -69,7 +69,7 @@
       }
     }
 
-    /// Delivers a message that the relay is given as one of a group.
+    /// Delivers a message that the relay received as one of a group.
     ///
     /// - Parameter settle: Called once it has been delivered, or with `false` if it is not.
     mutating func deliver(
@@ -100,7 +100,7 @@
           version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload))
     }
 
-    /// Names who has sent a stored message.
+    /// Names the sender of a stored message.
     ///
     /// It may have left, so it does not become a peer.
     private mutating func nameSender(_ envelope: Envelope) {
@@ -113,12 +113,13 @@
             processID: 0, isHub: false)))
     }
 
-    /// Messages have been delivered to all who observe them.
+    /// Messages have been delivered to all their observers.
     mutating func acknowledge(_ subjects: [String]) {
       for subject in subjects { settle(subject, isTaken: true) }
     }
 
-    /// Acknowledges a message, or has the stream give it to another one of a group after a second.
+    /// Acknowledges a message, or has the stream send it to another relay of the group after a
+    /// second.
     mutating func settle(_ subject: String, isTaken: Bool) {
       var isOpen = durable?.finished(subject) == true
       for sid in shared.keys where !isOpen { isOpen = shared[sid]!.finished(subject) }

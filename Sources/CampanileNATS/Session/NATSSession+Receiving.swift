@@ -13,7 +13,7 @@
       let isMeant: Bool
       let answers: Bool
       let group: String?
-      /// Whether no other subscription hears it first.
+      /// Whether no other subscription receives it first.
       let isFirst: Bool
     }
 
@@ -93,7 +93,7 @@
         return incidents.append(
           .message(sender: 0, subject: subject, version: 0, path: [], payload: payload))
       }
-      // A request is for those who answer; what one has sent oneself is not heard.
+      // A request is for relays that answer, and a relay ignores its own messages.
       if envelope.isRequest || envelope.sender == id { return }
       switch heard.hear(
         envelope.number, since: envelope.since, from: envelope.sender, subject)
@@ -202,7 +202,8 @@
     mutating func denied(_ denial: ConnectionState.Denial) {
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
-        // Without it nobody is known; without answers requests time out. It is tried again and again.
+        // Without it no peer is known, and without answers requests time out, so it is tried again
+        // and again.
         reportOnce(denial, denial.subject)
       case let subject:
         if denial.kind == .subscribing {
@@ -219,7 +220,7 @@
           reportOnce(denial, request)
           changeReceivers { $0.denied(subject, denial.text) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
-          // Each message comes again, and is acknowledged again.
+          // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
         } else {
           incidents.append(.denied(subject: subject, denial.text))
@@ -241,7 +242,7 @@
       }
     }
 
-    /// - Parameter use: What the relay goes on trying.
+    /// - Parameter use: The use of the subject that the relay tries again.
     mutating func reportOnce(_ denial: ConnectionState.Denial, _ use: String?) {
       if reportedDenials[use, default: []].insert(denial.kind).inserted {
         incidents.append(.denied(subject: denial.subject, denial.text))
@@ -273,7 +274,7 @@
     static let presenceToken = "here"
     /// Asks for the last numbers as well: after a connection has ended, messages may be missing.
     static let numbersToken = "again"
-    /// So many relays are told the last numbers in a second, and so many numbers each.
+    /// The last numbers are sent to so many relays in a second, and so many numbers to each.
     private static let (numberAnswersLimit, numbersLimit) = (64, 1_000)
 
     /// So many peers are listed at the most before the incidents are taken, in all lists together.
@@ -283,11 +284,11 @@
     /// themselves.
     mutating func know(_ envelope: Envelope) {
       if presence.heard(from: envelope.sender, name: envelope.name) { hasNewPeers = true }
-      // Anybody may announce others as often as messages come.
+      // Any client may announce relays, as often as messages arrive.
       if hasNewPeers, listedPeers < Self.listedLimit { tellPeers() }
     }
 
-    /// Tells which relays are there, if that has changed.
+    /// Reports which relays are present, if that has changed.
     private mutating func tellPeers() {
       if !hasNewPeers { return }
       let list = presence.list
@@ -295,7 +296,7 @@
       (hasNewPeers, listedPeers) = (false, listedPeers + list.count)
     }
 
-    /// Takes what the relay is to be told.
+    /// Takes the reports for the relay.
     mutating func takeIncidents() -> [RelayIncident] {
       tellPeers()
       listedPeers = 0
@@ -309,7 +310,7 @@
       guard let line = lines.popFirst().flatMap({ Presence.Line($0) }), line.id != id else {
         return
       }
-      // Told once for all lines in a row.
+      // Reported once for all lines in a row.
       if presence.heard(line) { hasNewPeers = true }
       takeNumbers(lines, of: line.id)
       // The relay publishes under no other name at the request of a client.

@@ -12,7 +12,7 @@
       var pattern: SubjectPattern
       /// Whether it is for requests.
       var answers: Bool
-      /// The group that shares the messages; all who answer share the requests.
+      /// The group that shares the messages; all relays that answer share the requests.
       var group: String?
       /// The number of the ping whose answer follows the last request, once the relay has stopped
       /// answering.
@@ -57,9 +57,9 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
-    /// How many relays have been told the last numbers in this second.
+    /// To how many relays the last numbers have been sent in this second.
     var numberAnswers = 0
-    /// Whether the relay is to be told of a change of its peers.
+    /// Whether a change of the peers is to be reported to the relay.
     var hasNewPeers = false
     /// How many peers are in all lists among the incidents.
     var listedPeers = 0
@@ -69,8 +69,8 @@
     var durable: DurableState?
     /// The state of each of this relay's groups on the stream, by the number of its subscription.
     var shared: [UInt64: DurableState] = [:]
-    /// Told of each message that the relay was given as one of a group, once it has been delivered, or is
-    /// not wanted.
+    /// Called with each message that the relay received as one of a group, when it has been
+    /// delivered, or is not wanted.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
     /// The sender of the last message of the stream.
     var storedSender: UInt64?
@@ -82,7 +82,7 @@
     var vain: VainAttempts?
     /// The mark through which the server has read what was sent.
     var readMark: UInt64 = 0
-    /// The flushes that also wait until what was asked to be heard is in force.
+    /// The flushes that also wait until the requested subscriptions are in force.
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
     private var heldFlushes: [UInt64] = []
@@ -132,7 +132,7 @@
 
     mutating func perform(_ operations: [RelayOperation]) {
       for operation in operations { performOne(operation) }
-      // Once for all of them: each change is compared with what is heard.
+      // Once for all of them, because each change is compared with all subscriptions.
       if hasNewPatterns { patternsChanged() }
       hasNewPatterns = false
     }
@@ -292,8 +292,8 @@
 
     /// All subscriptions, for a new connection.
     ///
-    /// - Parameter isNext: Whether it is to take the place of the present one. It does not hear the pulls
-    ///   of the present one, which end with that.
+    /// - Parameter isNext: Whether it is to take the place of the present one. It does not receive
+    ///   the pulls of the present one, which end with that.
     func writeSubscriptions(to output: inout ByteBuffer, isNext: Bool = false) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
@@ -353,7 +353,8 @@
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
       let sent = endConnection()
-      // Also those that the server had taken: whoever answers may have lost them with it.
+      // Also those that the server had taken, because it may have ended before it sent them to a
+      // relay.
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
       hasNewPeers = false
@@ -443,7 +444,7 @@
       let reason =
         "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
         + "the server takes \(server.maxPayload) at the most."
-      // Of a request, who asks is told.
+      // The sender of a request learns of it.
       if item.kind != .request { incidents.append(.refused(subject: subject, reason)) }
       switch item.kind {
       // The attempt is over, and the next post is the oldest.
@@ -468,11 +469,11 @@
       if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
       readMark = max(readMark, mark)
       report(flushed: outbox.confirm(through: mark))
-      // The server has been asked once more since what was to be heard is in force.
+      // The server has been asked once more since the requested subscriptions are in force.
       if isReady { report(flushed: heldFlushes.takeAll()) }
     }
 
-    /// Whether what was asked to be heard is in force.
+    /// Whether the requested subscriptions are in force.
     var isReady: Bool {
       (durable?.isReady ?? true) && shared.values.allSatisfy(\.isReady)
     }

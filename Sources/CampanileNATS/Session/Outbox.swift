@@ -142,7 +142,7 @@
       return waiting
     }
 
-    /// Forgets requests whose time is over, as far as they have not been sent.
+    /// Forgets requests whose time is over, if they have not been sent.
     mutating func forget(requests: Set<UInt64>) {
       for item in rest {
         guard case .other(.request, let token, let place, _) = item else { continue }
@@ -160,7 +160,7 @@
       again.removeAll(where: isOver)
     }
 
-    /// Forgets flushes that nobody waits for, as far as they have not been sent.
+    /// Forgets flushes that no task waits for, if they have not been sent.
     mutating func forget(flushes: Set<UInt64>) {
       rest.removeAll {
         if case .other(.flush, let token, _, _) = $0 { flushes.contains(token) } else { false }

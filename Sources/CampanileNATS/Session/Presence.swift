@@ -16,7 +16,7 @@
 
     private var peers: [UInt64: Peer] = [:]
     private var now = 0
-    /// How many seconds there were in which others could be heard.
+    /// The number of seconds in which announcements were read.
     private var hearing = 0
     private var nextAnnouncement = 0
     /// So many are remembered.
@@ -48,7 +48,7 @@
       }
     }
 
-    /// How long it is to one's next line: all hear at most ten lines a second.
+    /// The time to this relay's next line, so that all receive at most ten lines a second.
     var interval: Int { max(10, peers.count / 10) }
 
     var list: [RelayPeer] {
@@ -91,7 +91,8 @@
 
     /// One second has passed.
     ///
-    /// - Parameter isReading: Whether others could be heard; if not, they are not absent.
+    /// - Parameter isReading: Whether announcements were read; if not, the others do not count as
+    ///   absent.
     /// - Returns: Whether the list has changed, and whether it is time for one's own line.
     mutating func tick(isReading: Bool = true) -> (hasChanged: Bool, announces: Bool) {
       now += 1
@@ -103,7 +104,7 @@
       return (peers.count != count, announces)
     }
 
-    /// Without a connection nobody is there.
+    /// Without a connection no peer is present.
     mutating func disconnect() { peers = [:] }
   }
 #endif

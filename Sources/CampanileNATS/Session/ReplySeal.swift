@@ -1,9 +1,9 @@
 #if NATS
-  /// Seals the subjects for answers, so that nobody answers what they have not seen.
+  /// Seals the subjects for answers, so that no client answers a message that it has not received.
   ///
-  /// Everybody who gets a request or a post sees the subject for its answer. The last token of the
-  /// subject says what is answered, and ends with a seal that only the relay can compute: the subject
-  /// of one answer does not tell that of another.
+  /// Each receiver of a request or a post sees the subject for its answer. The last token of the
+  /// subject says what is answered, and ends with a seal that only the relay can compute: the
+  /// subject of one answer does not tell that of another.
   struct ReplySeal {
     private let key = (
       UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)

@@ -15,7 +15,7 @@
       self.apply = apply
     }
 
-    // MARK: Who to be
+    // MARK: Authenticating
 
     /// Authenticates as a user with a password.
     public static func user(_ name: String, password: String) -> Self {
