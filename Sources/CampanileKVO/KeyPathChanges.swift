@@ -45,7 +45,7 @@ extension KeyPathChanges: Traceable, ValueDescribing {
   /// controllers, and one for each value of this type.
   public var events: Signal<SourceEvent> { base.registration.sourceEvents }
 
-  /// The live observations of the key path, whoever made them, oldest first.
+  /// The live observations of the key path, of all forms, oldest first.
   public var registrations: [RegistrationDescription] { base.registration.sourceRegistrations }
 
   /// The name of the key path in traces.

@@ -51,7 +51,7 @@ enum SendableCast {
   /// Whether `Any`, `AnyObject` or the word `any` occurs in the type's name, as in `Box<Any>`.
   ///
   /// The word is in the names of existential types with arguments, such as `any Sequence<Int>`, and
-  /// of functions that take them. In backticks, it is part of a name that somebody chose.
+  /// of functions that take them. In backticks, it is part of a declared name.
   private static func namesAny(_ type: any Any.Type) -> Bool {
     _typeName(type, qualified: true).replacing(/`[^`]*`/, with: "").split {
       !$0.isLetter && !$0.isNumber && !"_.".contains($0)

@@ -229,7 +229,7 @@ package final class NotificationHub: Sendable {
       return state.isLasting
     }
     if wasLasting { return self }
-    // The block is never called, since nobody posts under the name.
+    // The block is never called, because no notification has that name.
     let token = center?.addObserver(forName: Self.lastingName, object: nil, queue: nil) {
       [self] _ in withExtendedLifetime(self) {}
     }
@@ -315,7 +315,7 @@ package final class NotificationHub: Sendable {
     if !isHeard { stopUnlessNeeded(feed.name) }
   }
 
-  /// Removes the feed of a name that nobody observes.
+  /// Removes the feed of a name without observers.
   private func stopUnlessNeeded(_ name: Notification.Name?) {
     let unneeded = state.withLock { state in
       topics.isObserved(name?.rawValue) ? nil : forget(name, &state)

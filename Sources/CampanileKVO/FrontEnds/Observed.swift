@@ -80,7 +80,7 @@ public struct Observed<Value> {
     }
   }
 
-  /// Whether nobody has ever tracked or observed the property.
+  /// Whether the property has never been tracked or observed.
   @inlinable
   var isQuiet: Bool { cell?.uses.isNone ?? true }
 

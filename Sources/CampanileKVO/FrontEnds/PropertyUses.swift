@@ -15,7 +15,7 @@ struct PropertyUses: ~Copyable, Sendable {
 
   @usableFromInline init() {}
 
-  /// Whether nobody has ever tracked or observed it.
+  /// Whether it has never been tracked or observed.
   @inlinable var isNone: Bool { bits.load(ordering: .relaxed) == 0 }
 
   func include(_ use: UInt8) -> Bool { bits.load(ordering: .relaxed) & use != 0 }

@@ -121,7 +121,7 @@ extension KeyPathEvaluation where Change == KVOChange<Value> {
         if let first {
           followIfStale(first.reads)
         } else if !isFollowing, let root = root.object {
-          // The thread that has made the evaluation has not come this far.
+          // The thread that has made the evaluation has not followed it yet.
           _ = follow { read(root) }
         }
         if isInitial || needsOld, let root = root.object {
