@@ -7,9 +7,9 @@ import Synchronization
 /// self.token = nil  // hears nothing from here on
 /// ```
 ///
-/// Keep the token in a property. In a local constant, the token ends the observation at the last
-/// use of the constant, and if it is not stored at all, it ends it at once, so the compiler warns
-/// about an unused result. All methods are safe from any thread and from inside the observer.
+/// Keep the token in a property. A token in a local constant ends the observation at the last use
+/// of the constant, and a token that is not stored ends it at once, so the compiler warns about an
+/// unused result. All methods are safe from any thread and from inside the observer.
 public final class ObservationToken: Sendable {
   private let list: ObserverList
   private let counters: DeliveryCounters?
