@@ -47,6 +47,7 @@ struct InstructionCase: Sendable {
       postWithOwners(10), postWithOwners(10_000),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
+      Self(name: "multicast-10", count: 2_000, run: callMembers),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
       Self(name: "observe-cancel-subject", count: 1_000, run: observeAboutSubjectAndCancel),
       Self(name: "observe-cancel-owner", count: 500, run: observeWithOwnerAndCancel),
@@ -102,6 +103,14 @@ struct InstructionCase: Sendable {
     ]
     for value in 0..<count { center.post(Message8(value)) }
     withExtendedLifetime(tokens) {}
+  }
+
+  private static func callMembers(_ count: Int) {
+    let multicast = Multicast<any Member>()
+    let members = (0..<10).map { _ in CalledMember() }
+    for member in members { multicast.add(member) }
+    for value in 0..<count { multicast.call { $0.hear(value) } }
+    withExtendedLifetime(members) {}
   }
 
   private static func postWithOwners(_ observers: Int) -> Self {
@@ -232,4 +241,13 @@ final class ManualTarget: DeliveryTarget {
   func runJob() {
     job.withLock { $0.take() }?.run()
   }
+}
+
+private protocol Member: AnyObject {
+  func hear(_ value: Int)
+}
+
+private final class CalledMember: Member {
+  private let sink = Sink()
+  func hear(_ value: Int) { sink.add(value) }
 }

@@ -127,7 +127,9 @@ extension Broadcaster: SignalBase {
   }
 
   @_optimize(size)
-  package var reference: @Sendable () -> (any SignalBase<Element>)? { { [weak self] in self } }
+  package var reference: @Sendable () -> (any SignalBase<Element>)? {
+    { [reference = OwnerReference(self)] in reference.object }
+  }
 }
 
 extension Broadcaster where Element == Void {

@@ -198,7 +198,7 @@ extension CurrentValue: StateBase {
   }
 
   package var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? {
-    { [weak self] in self }
+    { [reference = OwnerReference(self)] in reference.object }
   }
 }
 

@@ -68,19 +68,7 @@ public final class Multicast<Delegate> {
   /// - Parameter body: Called with each member, before this method returns and never later.
   /// - Throws: The first error that `body` throws.
   public func call<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
-    var failure: Failure?
-    withoutActuallyEscaping(body) { body in
-      let call: (Delegate) -> Void = { member in
-        if failure != nil { return }
-        do throws(Failure) {
-          try body(member)
-        } catch {
-          failure = error
-        }
-      }
-      registry.post(call, Post(), to: list)
-    }
-    if let failure { throw failure }
+    try list.callMembers(body)
   }
 
   /// The first answer of a member, in the order in which they joined.

@@ -1,6 +1,6 @@
 /// An actor as a place where observers run.
 ///
-/// The actor is held weakly, because it is the owner of the registrations on it. All uses of one
+/// The actor is not retained, because it is the owner of the registrations on it. All uses of one
 /// actor share one target, which is found in a table that retains neither.
 final class ActorTarget: DeliveryTarget {
   /// The targets that have been named so far; tests check its size.
@@ -8,10 +8,10 @@ final class ActorTarget: DeliveryTarget {
 
   let mailbox = Mailbox()
   let deliveryName: String
-  private weak let instance: (any Actor)?
+  private let reference: ActorReference
 
   private init(_ instance: any Actor) {
-    self.instance = instance
+    reference = ActorReference(instance)
     deliveryName = "actor \(type(of: instance))"
   }
 
@@ -22,7 +22,7 @@ final class ActorTarget: DeliveryTarget {
       let id = ObjectIdentifier(instance)
       let known = table[id]
       // The address may have been that of another actor, which has died since.
-      if let known, known.instance != nil { return (known, []) }
+      if let known, known.reference.instance != nil { return (known, []) }
       return (new, table.insert(new, for: id) + [known].compactMap { $0 })
     }
     withExtendedLifetime(seen) {}
@@ -34,8 +34,8 @@ final class ActorTarget: DeliveryTarget {
     // If the job is released without having run, it discards the waiting deliveries, and ends the
     // registrations of the actor that has died. The task is detached, because the calls that the
     // poster's task is part of say nothing about the observers here.
-    Task.detached(priority: job.priority) { [weak instance] in
-      if let instance { await instance.run(job) }
+    Task.detached(priority: job.priority) { [reference] in
+      if let instance = reference.instance { await instance.run(job) }
     }
   }
 }

@@ -115,13 +115,6 @@ final class AsyncRunner: DeliveryTarget {
   }
 }
 
-/// An actor that is held weakly.
-final class ActorReference: Sendable {
-  fileprivate weak let instance: (any Actor)?
-
-  init(_ instance: any Actor) { self.instance = instance }
-}
-
 extension DeliveryJob {
   /// Delivers what is waiting for an asynchronous observer.
   fileprivate func runInTask(_ isolation: AsyncRunner.Isolation) async {

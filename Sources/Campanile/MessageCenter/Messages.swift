@@ -110,10 +110,15 @@ enum CenterMessages: Sendable {
   /// Finds the same later, if the center is still there.
   var reference: @Sendable () -> CenterMessages? {
     switch self {
-    case .all(let center): { [weak center] in center.map { .all($0) } }
-    case .about(let subject, let center): { [weak center] in center.map { .about(subject, $0) } }
+    case .all(let center):
+      let reference = OwnerReference(center)
+      return { reference.object.map { .all($0) } }
+    case .about(let subject, let center):
+      let reference = OwnerReference(center)
+      return { reference.object.map { .about(subject, $0) } }
     case .aboutOther(let subject, let center):
-      { [weak center] in center.map { .aboutOther(subject, $0) } }
+      let reference = OwnerReference(center)
+      return { reference.object.map { .aboutOther(subject, $0) } }
     }
   }
 }
@@ -185,6 +190,6 @@ private final class AnyMessageBase: SignalBase {
   }
 
   var reference: @Sendable () -> (any SignalBase<MessageCenter.PostedMessage>)? {
-    { [weak center] in center.map { AnyMessageBase($0) } }
+    { [reference = OwnerReference(center)] in reference.object.map { AnyMessageBase($0) } }
   }
 }

@@ -33,7 +33,12 @@ struct DeliveryTargetTests {
       try await heard.expect(number, within: patience)
       withExtendedLifetime((actors, target)) {}
     }
-    if reusesAddresses() { #expect(reused > 0) }
+    #if WEAK_OWNERS
+      if reusesAddresses() { #expect(reused > 0) }
+    #else
+      // The reference of the target reserves the memory.
+      #expect(reused == 0)
+    #endif
   }
 
   @Test("A target runs its jobs when it likes, and is woken once for a burst")
