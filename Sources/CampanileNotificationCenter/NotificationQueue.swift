@@ -36,7 +36,7 @@ public import Foundation
 /// An object that is in its `deinit` when it is enqueued cannot be kept, so the notification is
 /// posted without an object. Foundation's queue stops the program in this case.
 ///
-/// A released queue still posts the waiting notifications. Like Foundation's, a queue is for one
+/// A released queue still posts waiting notifications. Like Foundation's, a queue is for one
 /// thread.
 ///
 /// The first waiting notification adds a timer to the run loop, which stays until the thread ends,
@@ -107,8 +107,7 @@ open class NotificationQueue: NSObject {
   ///
   /// - Parameters:
   ///   - notification: The notification to compare with.
-  ///   - coalesceMask: The properties that must be the same. With an empty mask, no notification
-  ///     matches.
+  ///   - coalesceMask: The properties that must be the same. With an empty mask, none matches.
   open func dequeueNotifications(
     matching notification: Notification, coalesceMask: NotificationCoalescing
   ) {

@@ -13,9 +13,8 @@
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
 /// Sending without observers costs two loads, and each immediate observer costs a few nanoseconds,
-/// without locks, allocations or reference counts. An observer with an owner costs about 14,
-/// because its call retains and releases the owner, so two threads that send to one owner write one
-/// reference count.
+/// without locks, allocations or reference counts. With an owner it costs about 14, because its
+/// call retains and releases the owner, whose reference count two sending threads then share.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList

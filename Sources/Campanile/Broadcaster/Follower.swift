@@ -98,8 +98,7 @@ final class Follower<Value: Sendable>: Sendable {
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
-    /// Records that the request was skipped, if it has not arrived, because it may never arrive
-    /// then.
+    /// Records that the request was skipped, if it has not arrived: then it may never arrive.
     ///
     /// - Returns: The changes that waited for it; the initial call will deliver a newer value.
     mutating func stopWaiting() -> [Change] {

@@ -16,8 +16,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// A change, the request of a follower that resumes after a pause, or the end.
   ///
-  /// An object, so that the compiler makes only its class, and no code that copies it, for each
-  /// type of value.
+  /// An object, so that only its class, and no code that copies it, is made for each type of value.
   private final class Notice: Sendable {
     let change: ValueChange<Value>
     /// The newest follower that receives it.

@@ -1,5 +1,4 @@
-/// The activity at a mailbox: which job or poster is draining it, and which jobs are enqueued for
-/// it.
+/// The activity at a mailbox: which job or poster drains it, and which jobs are enqueued for it.
 ///
 /// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job, and so
 /// does a more urgent post, as long as no enqueued job has begun. The job that begins first drains

@@ -44,8 +44,8 @@ public struct Delivery: Sendable, CustomStringConvertible {
   ///
   /// Runs inline when the poster is on `queue` and no delivery is waiting or running there. A queue
   /// that targets `queue` counts as `queue`, if it was never passed to this method itself. On a
-  /// global queue, a delivery always queues. On a concurrent queue, the unbounded observers still
-  /// run one at a time.
+  /// global queue it always queues. On a concurrent queue the unbounded observers run one at a
+  /// time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     // It may be the main queue, whose mailbox has a pace of its own.
     _ = QueueTarget.main

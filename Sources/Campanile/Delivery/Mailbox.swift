@@ -61,8 +61,7 @@ public final class Mailbox: Sendable {
     isFull.store(state.isFull, ordering: .relaxed)
   }
 
-  /// Asks the state for a batch, or returns one, with the lock held, for which it lets a poster go
-  /// first.
+  /// Asks the state for a batch, or returns one, with the lock held, after a poster that has it.
   func exchange<Result: Sendable>(
     _ batch: inout RecordBuffer,
     _ body: (inout MailboxState, inout RecordBuffer) -> Result

@@ -40,8 +40,7 @@ final class SourceReports: Sendable {
 }
 
 extension Broadcaster {
-  /// Whether there is an observer that would be called now, with a living owner and without a
-  /// pause.
+  /// Whether an observer would be called now: one with a living owner and without a pause.
   var hasListeners: Bool { registrations.contains { !$0.isPaused } }
 }
 

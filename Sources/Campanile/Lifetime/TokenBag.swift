@@ -25,8 +25,7 @@ public final class TokenBag: Sendable {
 
     /// Forgets the registrations that have ended by themselves, once in a while.
     ///
-    /// It keeps those whose only call runs in a task, because releasing their token would cancel
-    /// the task.
+    /// Not those whose only call runs in a task, which the release of their token would cancel.
     ///
     /// - Returns: What to release outside the lock: a handle may be the last to keep its source's
     ///   closures.

@@ -47,8 +47,7 @@ extension MessageCenter {
   ///   - observer: Called with the owner and one message at a time, in the order of the posts. With
   ///     `.immediate`, threads that post at once may call it at once. If it throws, the center's
   ///     `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
@@ -104,8 +103,7 @@ extension MessageCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the center's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -133,8 +131,7 @@ extension MessageCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the center's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, on instance: Instance, buffering: Buffering = .unbounded,

@@ -85,8 +85,8 @@ public final class MessageCenter: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message to post.
-  ///   - registration: The registration to skip. A registration of another source, or one that has
-  ///     ended, has no effect.
+  ///   - registration: The registration to skip. One of another source, or an ended one, has no
+  ///     effect.
   public func post<M: Message>(_ message: M, skipping registration: Registration) {
     findChecked(message, Post().skipping(registry.ownID(of: registration)))
   }

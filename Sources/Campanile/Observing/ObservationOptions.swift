@@ -100,8 +100,7 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
   /// never left out, so two states that set each other to it never come to rest.
   ///
   /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an
-  /// equal value takes no room. The change that such an observer receives after a pause may have
-  /// equal values.
+  /// equal value takes no room. Its change after a pause may have equal values.
   public static var distinct: Self {
     Self(
       SourceOptions(isRepetition: { change in

@@ -5,9 +5,8 @@ extension ObservationSource {
   /// let track = try await center.messages(of: TrackChanged.self).next(within: .seconds(5))
   /// ```
   ///
-  /// It observes from the call on, before it suspends. If the code after the call causes the
-  /// element, make a sequence with ``values(buffering:_:file:line:)`` before that code, and read it
-  /// afterwards.
+  /// It observes from the call on, before it suspends. If your next code causes the element, make a
+  /// sequence with ``values(buffering:_:file:line:)`` before it.
   ///
   /// - Parameters:
   ///   - limit: How long to wait.

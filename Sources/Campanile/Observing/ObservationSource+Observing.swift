@@ -66,8 +66,7 @@ extension ObservationSource {
   ///   - observer: Called with the owner and one element at a time, in the order in which they were
   ///     sent. With `.immediate`, threads that send at once may call it at once. If it throws, the
   ///     source's `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
@@ -119,8 +118,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -144,8 +142,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Instance: Actor>(
     on instance: Instance, buffering: Buffering = .unbounded,
@@ -203,8 +200,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, in a task without isolation. If it throws, the source's
   ///     `failures` report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
@@ -263,8 +259,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
@@ -293,8 +288,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
   ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observeAsync<Instance: Actor>(
     on instance: Instance, execution: AsyncExecution = .oneAtATime,

@@ -229,8 +229,7 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience
   ) {
     let name = (value as? any EventNaming)?.eventName
-    // The observers of the events may take long, and structures that are made in the meantime are
-    // not held for them.
+    // The observers of the events may take long: later structures are not held for them.
     settle(audience.section)
     let post = notePosted(value, of: Value.self, name: name, post)
     reopen(audience.section)

@@ -27,8 +27,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   }
 
   deinit {
-    // SAFETY: the topic owns its table and the lists in it, and no other reference to the topic is
-    // left.
+    // SAFETY: the topic owns its table and the lists in it, and has no other reference any more.
     guard let current else { return }
     for list in current.objects { unsafe Self.list(at: list).release() }
     current.entries.deallocate()

@@ -14,8 +14,7 @@ import Synchronization
     // Pairs with `storeIfNil`.
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring))
     else { return }
-    // SAFETY: the stored object was retained for this reference, which no other thread has any
-    // more.
+    // SAFETY: the stored object was retained for this reference, which no thread uses any more.
     unsafe Unmanaged<Object>.fromOpaque(pointer).release()
   }
 

@@ -49,8 +49,7 @@ extension ObservableNotificationCenter {
   ///   - observer: Called with the owner and one notification at a time, in the order in which they
   ///     were posted. With `.immediate`, threads that post at once may call it at once. An error that
   ///     it throws is written to standard error. Other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: Delivery = .immediate,
@@ -104,8 +103,7 @@ extension ObservableNotificationCenter {
   ///   - observer: Called with the owner and one notification at a time, isolated to the main
   ///     actor. An error that it throws is written to standard error. Other observers are still
   ///     called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: MainDelivery,
@@ -132,8 +130,7 @@ extension ObservableNotificationCenter {
   ///   - line: The caller's line.
   ///   - observer: Called with the actor and one notification at a time, isolated to the actor. An
   ///     error that it throws is written to standard error. Other observers are still called.
-  /// - Returns: A handle that can end the observation earlier. Its release does not end the
-  ///   observation.
+  /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Instance: Actor>(
     _ name: Notification.Name?, on instance: Instance, buffering: Buffering = .unbounded,

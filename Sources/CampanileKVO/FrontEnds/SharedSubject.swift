@@ -5,7 +5,7 @@ internal import Observation
 /// an `Observable` object.
 ///
 /// The registrar uses nothing of the object but its type, and identifies properties by their key
-/// paths. So a key path of this type, with the object's key path as its argument, represents each
+/// paths. So a key path of this type, with the object's key path as argument, represents each
 /// property.
 struct SharedSubject: Observable {
   private subscript(path: KeyPathIdentity) -> Int { 0 }

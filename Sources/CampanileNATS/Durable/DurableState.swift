@@ -37,8 +37,8 @@
     /// Whether a part of a frame, and a whole one, have arrived since the last second.
     private var (hasPart, hasFrame) = (false, false)
     private var pulls = PullBudget()
-    /// Counts connections: the pulls of one end with it, because their inbox has no subscription
-    /// any more.
+    /// Counts connections: the pulls of one end with it, because nothing subscribes to them any
+    /// more.
     private var connection = 0
     /// Whether anything has ever been known about the stream that is to be created.
     private var isStreamAsked = false
@@ -155,8 +155,7 @@
       }
       guard isConnected && isStreamReady else { return }
       switch phase {
-      // However often subscriptions change, no phase begins again and again, because nothing would
-      // arrive.
+      // No phase begins again with each of many changes, because nothing would arrive.
       case .awaitingDeletion: break
       case .gathering: silence = 0
       case _ where patterns.isEmpty: beginAnew()

@@ -29,8 +29,7 @@
     /// - Parameter isWanted: Whether it has a subscription here.
     mutating func hear(_ place: StreamPlace, isWanted: Bool) -> DurableState.News {
       let message = Message(place)
-      // The server has lost patience, or the consumer; the message is acknowledged when it is
-      // delivered.
+      // The server has lost patience, or the consumer: the message is acknowledged once delivered.
       if unfinished[message.number]?.message == message { return .none }
       // The stream has lost that one: acknowledging it would acknowledge this one.
       unfinished[message.number] = nil

@@ -47,8 +47,7 @@
       }
     }
 
-    /// The place in the paths of messages, which is the same for all relays that name the same
-    /// servers.
+    /// The place in the paths of messages, the same for all relays that name the same servers.
     var step: UInt64 {
       fnv1a(Set(servers.map(\.description)).sorted().joined(separator: ","))
     }

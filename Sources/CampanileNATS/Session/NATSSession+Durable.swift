@@ -118,8 +118,7 @@
       for subject in subjects { settle(subject, isTaken: true) }
     }
 
-    /// Acknowledges a message, or has the stream send it to another relay of the group after a
-    /// second.
+    /// Acknowledges a message, or has the stream send it to another of the group after a second.
     mutating func settle(_ subject: String, isTaken: Bool) {
       var isOpen = durable?.finished(subject) == true
       for sid in shared.keys where !isOpen { isOpen = shared[sid]!.finished(subject) }

@@ -202,8 +202,7 @@
     mutating func denied(_ denial: ConnectionState.Denial) {
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
-        // Without it no peer is known, and without answers requests time out, so it is tried again
-        // and again.
+        // Without it no peer is known; without answers requests time out. So it is tried again.
         reportOnce(denial, denial.subject)
       case let subject:
         if denial.kind == .subscribing {

@@ -353,8 +353,7 @@
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
       let sent = endConnection()
-      // Also those that the server had taken, because it may have ended before it sent them to a
-      // relay.
+      // Also those that the server had taken, which it may not have sent to a relay.
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
       hasNewPeers = false

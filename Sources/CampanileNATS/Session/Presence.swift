@@ -91,8 +91,7 @@
 
     /// One second has passed.
     ///
-    /// - Parameter isReading: Whether announcements were read; if not, the others do not count as
-    ///   absent.
+    /// - Parameter isReading: Whether announcements were read; if not, no relay counts as absent.
     /// - Returns: Whether the list has changed, and whether it is time for one's own line.
     mutating func tick(isReading: Bool = true) -> (hasChanged: Bool, announces: Bool) {
       now += 1

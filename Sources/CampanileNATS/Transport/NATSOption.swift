@@ -156,8 +156,7 @@
       return Self("connectTimeout(\(time))") { $0.connectTimeout = seconds }
     }
 
-    /// Sets the time between two pings, by which the relay notices that a server does not answer
-    /// any more.
+    /// Sets the time between two pings, which show that a server does not answer any more.
     ///
     /// If a server sends nothing after two pings in a row, the relay leaves it after two to three
     /// times this time. If it sends other frames but answers none of thirty pings, the relay leaves

@@ -137,8 +137,7 @@ final class HubServer: Sendable {
 
     /// Tells the connections that wait that the process has no descriptor left.
     ///
-    /// Otherwise they would take the hub for dead, and another process with as few would be the
-    /// next.
+    /// Otherwise they would take the hub for dead, and one with as few would be the next.
     ///
     /// - Returns: Whether that was possible.
     func refuseAll() -> Bool {
@@ -259,8 +258,7 @@ final class HubServer: Sendable {
     pulse.tick()
   }
 
-  /// Whether another hub follows, or no member finds this one any more, because its files were
-  /// deleted.
+  /// Whether another hub follows, or this one cannot be found, because its files were deleted.
   private var isOver: Bool {
     guard let folder, let claim else { return false }
     return folder.isClaimed(after: generation) || claim.isLost || !folder.isInPlace

@@ -321,8 +321,7 @@ final class MemberLink: RelayLink {
     let (busID, hub, patience) = state.withLock { state in
       // The file may have been lost and made again since the others read it.
       let busID = state.member.busID != 0 ? state.member.busID : state.busID
-      // The hub of an earlier generation has become a member, and may have messages that no other
-      // has.
+      // The hub of an earlier generation is a member now, and may have messages that no other has.
       let isNext = state.member.generation + 1 == generation
       // On a machine that is too slow for a hub to open in time, the next one waits for longer.
       let patience = silence.ofMembers << min(state.vainConnections, 3)

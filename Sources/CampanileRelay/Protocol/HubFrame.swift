@@ -19,8 +19,7 @@ enum HubFrame: Hashable, WireFrame {
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
   case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
-  /// The members that are part of the generation; later, one frame reports each that joins or
-  /// leaves.
+  /// The members of the generation; later, one frame reports each that joins or leaves.
   case peers([Peer], hub: MemberID)
   case joined(Peer)
   case left(MemberID)

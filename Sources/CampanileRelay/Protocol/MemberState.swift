@@ -138,8 +138,7 @@ struct MemberState {
     }
   }
 
-  /// A message that the member received as one of a group has been delivered, or has no observer
-  /// here.
+  /// A message that the member received for a group has been delivered, or has no observer here.
   mutating func taken(
     _ group: String, _ key: Message.Key, _ isTaken: Bool, _ actions: inout [MemberAction]
   ) {

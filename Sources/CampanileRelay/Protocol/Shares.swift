@@ -22,8 +22,8 @@ struct Shares {
   mutating func begin(_ group: String, _ message: Message) -> Beginning {
     let key = Key(group: group, message: message.key)
     if let known = entries[key] { return known.isTaken ? .isTaken : .isInHand }
-    // While one takes long, messages that others have taken are not settled, and may be sent twice
-    // after a takeover.
+    // While one takes long, what others have taken is not settled, and may be sent again after a
+    // takeover.
     if entries.count >= Self.limit { entries = entries.filter { !$0.value.isTaken } }
     entries[key] = Entry(position: message.position)
     return .isNew

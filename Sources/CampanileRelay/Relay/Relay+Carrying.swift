@@ -13,16 +13,14 @@ extension Relay {
   /// If the type is carried in this center already, this changes the direction and the filters. The
   /// change is in effect when ``flush()`` returns. After the relay has ended, this has no effect.
   ///
-  /// A type can be carried in several centers; a message that is posted in one of them is not
-  /// posted in the others of the same relay. A message that cannot be decoded is reported once for
-  /// each center.
+  /// A type can be carried in several centers; a message of one of them is not posted in the others
+  /// of the same relay. A message that cannot be decoded is reported once for each center.
   ///
   /// - Parameters:
   ///   - type: The type.
   ///   - center: The center, which is held weakly. When it ends, nothing more is carried.
   ///   - direction: Both ways by default.
-  ///   - filters: Conditions on the messages of other processes. Messages of this process are
-  ///     always sent.
+  ///   - filters: Conditions on the messages of other processes; those of this one are always sent.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public func carry<M: RelayedMessage>(

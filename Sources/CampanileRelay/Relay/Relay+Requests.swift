@@ -96,8 +96,7 @@ extension Relay {
   ///
   /// Each request is answered in its own task, which does not know the deadline of the process that
   /// asks, and is not canceled at the deadline. On one host, a request is sent to only one of
-  /// several relays that answer. If a relay has several answers, only the first one registered is
-  /// called.
+  /// several relays that answer. Of several answers in a relay, the first is called.
   ///
   /// Other processes can reach the answer when ``flush()`` has returned. After the relay has ended,
   /// or while it is being drained, no request arrives any more.
@@ -164,7 +163,7 @@ extension Relay {
   ///
   /// A request is a post of this source, and an asynchronous observer makes its answer, so
   /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep
-  /// the relay alive.
+  /// the relay.
   public var requests: some Traceable { AnsweredRequests(name: name, source: core.requests) }
 }
 

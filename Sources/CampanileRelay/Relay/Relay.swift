@@ -11,8 +11,8 @@ public import Campanile
 /// ## Behavior
 ///
 /// The initializer returns at once, and the relay connects in the background; messages that are
-/// posted before it is connected are stored and sent later. Nothing needs to be installed, and all
-/// processes are equal.
+/// posted before are stored and sent later. Nothing needs to be installed, and all processes are
+/// equal.
 ///
 /// - **Order.** Each process receives the messages of one relay in the order in which they were
 ///   posted, across all types. On one host, no process receives an answer before its question.
@@ -86,8 +86,7 @@ public final class Relay: Sendable {
 
   // MARK: Waiting
 
-  /// Waits until the other processes know the types that this relay carries, and have its earlier
-  /// posts.
+  /// Waits until the other processes know the carried types, and have the earlier posts.
   ///
   /// On a host, it returns when each process on the bus that is not stopped has the messages. Without
   /// a connection, it waits for one.
@@ -100,8 +99,7 @@ public final class Relay: Sendable {
   /// Sends the messages posted so far, posts the messages that have arrived, and ends the relay.
   ///
   /// Requests that have arrived are answered first; later ones are refused. Inside an answer, the
-  /// call does not wait for answers, and inside an asynchronous observer, it does not wait for
-  /// observers.
+  /// call waits for no answers, and inside an asynchronous observer, for no observers.
   ///
   /// Messages of carried types that are posted after this call begins are not carried. While the
   /// state is ``RelayState/connecting``, the call waits. If the state is, or becomes,

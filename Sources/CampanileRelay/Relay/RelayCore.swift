@@ -61,8 +61,7 @@ final class RelayCore: RelayReceiver, Sendable {
     if outbox.append(operation) { scheduleSending() }
   }
 
-  /// Asks for the messages, or offers to answer the requests, of a pattern that was not wanted
-  /// before.
+  /// Asks for the messages, or offers to answer the requests, of a pattern that is newly wanted.
   func want(_ wanted: Routes.Wanted) {
     if let reason = RelayLimits.objection(toPattern: wanted.pattern) {
       return report(.denied(subject: wanted.pattern, reason))

@@ -20,8 +20,8 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     /// store it refuses it.
     ///
     /// An event without a subject is about a process that could not join, because it belongs to
-    /// another user, or does not use the protocol of relays, or because this process has no file
-    /// descriptors left.
+    /// another user or does not use the protocol, or because this process has no file descriptors
+    /// left.
     public static let refused = Kind(description: "refused")
     /// The server of the bus does not permit this process to send, or to listen, under a name.
     ///

@@ -110,8 +110,7 @@ final class FolderWatch: Sendable {
           }
           let length = Int(number(12))
           let name = bytes[(place + 16)..<min(place + 16 + length, count)]
-          // Members join and leave without a change of hubs. Without a name, the event is about the
-          // folder.
+          // Members join and leave without a change of hubs. Without a name it is about the folder.
           if length == 0 || name.starts(with: "hub.".utf8) {
             folders.insert(Int32(bitPattern: number(0)))
           }

@@ -26,8 +26,7 @@ extension MessageCenter {
   ///   - operation: The test. It receives the center.
   /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`; the errors of observers are then written to standard
-  ///   error. Otherwise an ``ExpectationFailure`` if an observer of the center threw before
-  ///   `operation` returned.
+  ///   error. Otherwise an ``ExpectationFailure`` if an observer threw before `operation` returned.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
     operation: (MessageCenter) throws -> Result
