@@ -6,6 +6,8 @@ import Testing
 /// A process has not answered.
 private struct Silence: Error {
   let name: String
+  /// What it was told last.
+  let line: String
 }
 
 /// A process on a bus, told what to do by lines.
@@ -15,6 +17,7 @@ final class MemberProcess {
   private let end: ProgramEnd
   private let (input, output): (Pipe, Pipe)
   private var rest = Data()
+  private var lastLine = ""
 
   /// The program that is a member.
   static let program = URL(filePath: CommandLine.arguments[0])
@@ -51,6 +54,7 @@ final class MemberProcess {
   deinit { kill() }
 
   func say(_ line: String) throws {
+    lastLine = line
     try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
   }
 
@@ -68,7 +72,7 @@ final class MemberProcess {
       var waiting = pollfd(fd: file.fileDescriptor, events: Int16(POLLIN), revents: 0)
       if unsafe poll(&waiting, 1, 1_000) <= 0 {
         try Task.checkCancellation()
-        if ContinuousClock.now > deadline { throw Silence(name: name) }
+        if ContinuousClock.now > deadline { throw Silence(name: name, line: lastLine) }
         continue
       }
       let data = file.availableData
