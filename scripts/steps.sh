@@ -61,7 +61,7 @@ step() {  # NAME COMMAND...
     failed=$((failed + 1))
     echo "FAILED: $name ($((SECONDS - start)) s)"
     { grep -nE '✘|error:|ERROR|FAILED|SUMMARY' "$log" || true; } | head -n 100 | sed 's/^/    /'
-    unfinished_tests "$log" | head -n 40 | sed 's/^/    /'
+    { unfinished_tests "$log" || true; } | head -n 40 | sed 's/^/    /'
     echo "    ..."
     tail -n 60 "$log" | sed 's/^/    /'
   fi

@@ -10,6 +10,17 @@
 /// state.value = true
 /// ```
 ///
+/// In a class that is isolated to an actor, or that is not `Sendable`, it can wrap a property, whose
+/// read-only view then has the property's name after a `$`:
+///
+/// ```swift
+/// @CurrentValue private(set) var isPlaying = false
+///
+/// player.$isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+///   button.isSelected = change.new
+/// }
+/// ```
+///
 /// ## Behavior
 ///
 /// The value can be read and set from any thread, and from inside a follower. Changes are delivered
@@ -24,6 +35,7 @@
 ///
 /// Setting an equal value is a change like any other. Followers with `.distinct` do not receive it.
 /// The observations end with the object.
+@propertyWrapper
 public final class CurrentValue<Value: Sendable>: StateSource {
   /// The values that observers receive.
   public typealias Element = ValueChange<Value>
@@ -36,6 +48,11 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// - Parameter value: The first value.
   public convenience init(_ value: Value) { self.init(value, registry: ObserverRegistry()) }
+
+  /// Creates the state of a wrapped property.
+  ///
+  /// - Parameter value: The first value of the property.
+  public convenience init(wrappedValue value: Value) { self.init(value) }
 
   init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
 
@@ -60,6 +77,16 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     get { storage.value }
     set { storage.set(newValue) }
   }
+
+  /// The value of a wrapped property, which is ``value``.
+  public var wrappedValue: Value {
+    get { value }
+    set { value = newValue }
+  }
+
+  /// The read-only view of a wrapped property, which is ``readOnly``: `$isPlaying` for a property
+  /// `isPlaying`.
+  public var projectedValue: ReadOnlyState<Value> { readOnly }
 
   /// Sets the value, and notifies all followers except one.
   ///

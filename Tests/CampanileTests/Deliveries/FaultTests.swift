@@ -62,7 +62,7 @@ struct FaultTests {
       let center = MessageCenter()
       let queue = DispatchQueue(label: "traps")
       let token = center.observe(Tick.self, on: .queue(queue)) { message in
-        preconditionFailure("observer number \(message.number) traps")
+        fatalError("observer number \(message.number) traps")
       }
       center.post(Tick(number: 7))
       try await center.postAndWait(Tick(number: 8))

@@ -41,6 +41,20 @@ struct CurrentValueTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("A wrapped property is a state, and its projection the read-only view")
+  func wrapped() {
+    final class Player {
+      @CurrentValue private(set) var level = 1
+      func play() { level += 1 }
+    }
+    let player = Player()
+    let token = player.$level.observe(.initial) { [heard] in heard.record($0.new) }
+    player.play()
+    #expect((player.level, player.$level.value) == (2, 2))
+    #expect(heard.values == [1, 2])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A change can be made for the test of an observer")
   func madeChange() {
     let change = ValueChange(old: 1, new: 2)

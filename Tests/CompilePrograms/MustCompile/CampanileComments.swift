@@ -30,6 +30,17 @@ final class Player: Sendable {
   }
 }
 
+@MainActor
+final class WrappedPlayer {
+  @CurrentValue private(set) var isPlaying = false
+
+  func follow(_ player: WrappedPlayer, _ button: Button) {
+    player.$isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+      button.isSelected = change.new
+    }
+  }
+}
+
 enum ReadOnlyFace {
   final class Player {
     private let finishes = Broadcaster<Track>()

@@ -10,6 +10,13 @@ final class Player: Sendable {
   func stop() { state.value = false }
 }
 
+@MainActor
+final class Recorder {
+  @CurrentValue private(set) var isRecording = false
+
+  func start() { isRecording = true }
+}
+
 nonisolated struct TrackChanged: MessageCenter.Message { var title: String }
 
 nonisolated struct Progressed: MessageCenter.Message {
@@ -40,6 +47,12 @@ final class Button {
     let latest = center.latest(of: TrackChanged.self)
     latest.observe(owner: self, on: .main, .initial) { button, change in
       button.title = change.new?.title ?? "nothing"
+    }
+  }
+
+  init(_ recorder: Recorder) {
+    recorder.$isRecording.observe(owner: self, on: .main, .initial) { button, change in
+      button.isSelected = change.new
     }
   }
 
