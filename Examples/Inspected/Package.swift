@@ -7,9 +7,9 @@ let package = Package(
   name: "inspected",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "campanile", path: "../..", traits: [.defaults, "Page"])],
-  targets: [
+  targets: ["inspected", "crowded"].map { name in
     .executableTarget(
-      name: "inspected",
+      name: name,
       dependencies: [
         .product(name: "Campanile", package: "campanile"),
         .product(name: "CampanileInspector", package: "campanile"),
@@ -22,6 +22,6 @@ let package = Package(
         .strictMemorySafety(),
         .treatAllWarnings(as: .error),
       ])
-  ],
+  },
   swiftLanguageModes: [.v6]
 )

@@ -20,9 +20,9 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let isPaused: Bool
   /// The number of values that waited in the registration's own buffer; see
   /// ``Registration/waitingCount``.
-  public let waitingCount: Int
+  public internal(set) var waitingCount: Int
   /// The number of values that the registration's buffer dropped.
-  public let droppedCount: Int
+  public internal(set) var droppedCount: Int
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String
   /// The line at which the observer was registered.
@@ -32,6 +32,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// The target that the observer shares with others, while that is there.
   package var sharedTarget: (any DeliveryTarget)? { target?.target }
   fileprivate let target: TargetReference?
+  /// The number of alike registrations that a description from `groups` stands for.
+  package internal(set) var groupCount = 1
 
   /// Whether this is the source's own, for a state that is derived from it.
   package var isDerivedState: Bool { delivery == Self.derivedState }
@@ -89,6 +91,17 @@ extension ObserverRegistry {
     describe(placed(find))
   }
 
+  /// One description for all live registrations of `lists` that differ in numbers alone, which are
+  /// added up.
+  ///
+  /// Much cheaper than `describe` for many registrations: most are only counted.
+  func groups(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
+    groups(
+      withState { _, held in
+        lists(held).flatMap { $0.parts(held) }.map { PlacedList($0, members: $0.members(held)) }
+      })
+  }
+
   /// The number of live registrations of `lists`.
   func count(_ lists: (borrowing Held) -> [ObserverList]) -> Int {
     count(withState { _, held in registrations(in: lists(held), held) })
@@ -133,6 +146,32 @@ extension ObserverRegistry {
   }
 
   @inline(never)
+  @_optimize(size)
+  private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
+    var groups: [RegistrationDescription] = []
+    var indices: [RegistrationKind: Int] = [:]
+    for list in lists {
+      for (id, observer) in list.members where observer.isLive {
+        let details = observer.details
+        let kind = RegistrationKind(list, observer, details)
+        if let index = indices[kind] {
+          groups[index].groupCount += 1
+          groups[index].waitingCount += details?.buffer?.waitingCount() ?? 0
+          groups[index].droppedCount += details?.counters?.droppedCount ?? 0
+          continue
+        }
+        indices[kind] = groups.count
+        let registration = Registration(list: list.list, id: id, counters: details?.counters)
+        groups.append(
+          RegistrationDescription(
+            PlacedRegistration(
+              registration: registration, observer: observer, target: list.target, key: list.key)))
+      }
+    }
+    return groups
+  }
+
+  @inline(never)
   private func count(_ found: [LiveRegistration]) -> Int { found.count { $0.observer.isLive } }
 
   @inline(never)
@@ -156,6 +195,42 @@ extension ObserverRegistry {
       }
     }
     return lines.joined(separator: "\n  ")
+  }
+}
+
+/// The members of a list, with the facts about it that are known only under the lock.
+private struct PlacedList {
+  let list: ObserverList
+  let members: [(id: UInt64, observer: AnyObserver)]
+  let target: (any DeliveryTarget)?
+  let key: String?
+
+  init(_ list: ObserverList, members: [(id: UInt64, observer: AnyObserver)]) {
+    (self.list, self.members, key) = (list, members, list.topicKey)
+    target = (list as? GroupList)?.targetGroup?.target
+  }
+}
+
+/// What a description says of a registration, except numbers.
+private struct RegistrationKind: Hashable {
+  let location: CallSite
+  let valueType: ObjectIdentifier
+  let name: String?
+  let isAboutSubject: Bool
+  let isPaused: Bool
+  let ownerType: ObjectIdentifier?
+  let delivery: String?
+  let target: ObjectIdentifier?
+
+  init(_ list: PlacedList, _ observer: AnyObserver, _ details: ObserverDetails?) {
+    location = observer.location
+    valueType = ObjectIdentifier(list.list.valueType)
+    name = list.key
+    isAboutSubject = list.list.subject != nil
+    isPaused = observer.isPaused
+    ownerType = details?.ownerType.map { ObjectIdentifier($0) }
+    delivery = details?.delivery
+    target = list.target.map { ObjectIdentifier($0) }
   }
 }
 

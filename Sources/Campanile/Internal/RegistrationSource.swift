@@ -5,6 +5,12 @@ extension Registration {
   /// Reports what happens at the source.
   package var sourceEvents: Signal<SourceEvent> { list.registry.reports.events.signal }
 
+  /// The number of deliveries that wait for the observer, in its own buffer and at its shared place.
+  package var backlog: Int {
+    let target = list.registry.withState { _, _ in (list as? GroupList)?.targetGroup?.target }
+    return waitingCount + (target?.mailbox.waitingCount ?? 0)
+  }
+
   /// The live observations of the source, oldest first.
   package var sourceRegistrations: [RegistrationDescription] {
     list.registry.describe([list])
@@ -12,4 +18,29 @@ extension Registration {
 
   /// An object that has the posted values described for as long as it is kept.
   package var sourceValueWish: ValueWish { ValueWish(list.registry) }
+}
+
+/// A source that lists its registrations in groups, which is cheap for many of them.
+package protocol RegistrationGrouping: AnyObject, Sendable {
+  /// One description for all live registrations that differ in numbers alone.
+  var registrationGroups: [RegistrationDescription] { get }
+}
+
+extension Traceable {
+  /// A closure that reads the live observations without keeping the source alive, those that are
+  /// alike as one if the source groups them.
+  package var groupsReader: @Sendable () -> [RegistrationDescription] {
+    guard let source = self as? any RegistrationGrouping else { return registrationsReader }
+    return { [weak source] in source?.registrationGroups ?? [] }
+  }
+}
+
+extension MessageCenter: RegistrationGrouping {
+  package var registrationGroups: [RegistrationDescription] {
+    registry.groups { topics.lists($0) + [wide] }
+  }
+}
+
+extension Broadcaster: RegistrationGrouping {
+  package var registrationGroups: [RegistrationDescription] { registry.groups { _ in [list] } }
 }

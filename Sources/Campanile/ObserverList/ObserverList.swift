@@ -136,20 +136,40 @@ class ObserverList: @unchecked Sendable {
     return unsafe Unmanaged.fromOpaque(pointer)
   }
 
-  /// The live registrations of this list and its groups.
+  /// This list and its groups; for a topic, also the lists about one subject.
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    [self] + (currentGroups?.groups ?? []).map { $0.list }
+  }
+
+  /// The observers of this list alone, with the numbers of their registrations.
   @_optimize(size)
+  func members(_ held: borrowing ObserverRegistry.Held) -> [(id: UInt64, observer: AnyObserver)] {
+    guard let entries else { return [] }
+    var found: [(id: UInt64, observer: AnyObserver)] = []
+    for index in 0..<entries.count where entries.address(at: index) != 0 {
+      let observer = unsafe observer(at: index, held).takeUnretainedValue()
+      found.append((entries.number(at: index), observer))
+    }
+    return found
+  }
+
+  /// The live registrations of this list and its parts.
   func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
-    var found: [LiveRegistration] = []
-    if let entries {
-      for index in 0..<entries.count where entries.address(at: index) != 0 {
-        let observer = unsafe observer(at: index, held).takeUnretainedValue()
-        let registration = Registration(
-          list: self, id: entries.number(at: index), counters: observer.details?.counters)
-        found.append(LiveRegistration(registration: registration, observer: observer))
+    Self.registrations(of: parts(held), held)
+  }
+
+  /// The live registrations of lists without their parts.
+  @_optimize(size)
+  static func registrations(
+    of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
+    lists.flatMap { list in
+      list.members(held).map { id, observer in
+        LiveRegistration(
+          registration: Registration(list: list, id: id, counters: observer.details?.counters),
+          observer: observer)
       }
     }
-    for group in currentGroups?.groups ?? [] { found += group.list.registrations(held) }
-    return found
   }
 }
 

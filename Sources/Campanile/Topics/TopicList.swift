@@ -72,12 +72,9 @@ final class TopicList: ObserverList, @unchecked Sendable {
     return unsafe found.map { unsafe Self.list(at: $0) }
   }
 
-  /// The live registrations, including those about one subject.
-  override func registrations(
-    _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
-    (current?.objects ?? []).reduce(into: super.registrations(held)) {
-      $0 += unsafe Self.list(at: $1).takeUnretainedValue().registrations(held)
+  override func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    (current?.objects ?? []).reduce(into: super.parts(held)) {
+      $0 += unsafe Self.list(at: $1).takeUnretainedValue().parts(held)
     }
   }
 
@@ -85,11 +82,11 @@ final class TopicList: ObserverList, @unchecked Sendable {
   func registrations(
     about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
-    var found = super.registrations(held)
+    var lists = super.parts(held)
     if let subject, let list = current?.object(of: subject.address.word) {
-      found += unsafe Self.list(at: list).takeUnretainedValue().registrations(held)
+      lists += unsafe Self.list(at: list).takeUnretainedValue().parts(held)
     }
-    return found
+    return Self.registrations(of: lists, held)
   }
 }
 

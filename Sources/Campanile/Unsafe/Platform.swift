@@ -57,6 +57,13 @@ package enum Platform {
   /// Nanoseconds of a clock that never goes back.
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
+  /// The nanoseconds for which the calling thread has used a processor.
+  package static var threadNanoseconds: UInt64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
   /// The system's number for the calling thread, as debuggers and `ps` show it.
   static var threadNumber: UInt64 {
     #if canImport(Darwin)

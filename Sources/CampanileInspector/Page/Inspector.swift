@@ -9,20 +9,7 @@
   /// print(page)  // the address, with its secret
   /// ```
   ///
-  /// Needs the trait `Page` of the package:
-  ///
-  /// ```
-  /// .package(url: …, branch: "main", traits: [.defaults, "Page"])
-  /// ```
-  ///
-  /// If another of your dependencies requires Campanile without the trait, SwiftPM 6.3 may fail
-  /// with "exhausted attempts to resolve the dependencies graph".
-  ///
-  /// In this case, also add the dependency of the page:
-  ///
-  /// ```
-  /// .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
-  /// ```
+  /// Needs the trait `Page` of the package; see <doc:CampanileInspector>.
   ///
   /// The page shows the live registrations, the numbers of posts and calls, the observers that are
   /// slow or hang, what was dropped, who posts to whom, and the last posts as trees of cause and

@@ -1,4 +1,6 @@
 #if Page
+  import Campanile
+
   /// A section of the page, sent as an event of its stream.
   struct PageSection: Sendable {
     let name: String
@@ -7,9 +9,9 @@
 
   /// Computes sections of the page, once for all open pages, and only when one asks.
   ///
-  /// No caller waits: it receives the last result. If a computation takes long, as for a hundred
-  /// thousand registrations, the feed computes less often, so that it takes two hundredths of the
-  /// time, but every ten seconds at least. It tells the page how often.
+  /// No caller waits: it receives the last result. If a computation takes much processor time, as for
+  /// a hundred thousand registrations, the feed computes less often, so that it takes a small part of
+  /// one core, but every half minute at least. It tells the page how often.
   actor PageFeed {
     /// How long a result may be shown after the next one was due.
     private static let freshness = Duration.seconds(2)
@@ -18,6 +20,9 @@
     private let rest: Int
     private let make: @Sendable () -> [PageSection]
     private let now: @Sendable () -> ContinuousClock.Instant
+    /// The processor time that the calling thread has used: on a busy machine, a computation may last
+    /// much longer.
+    private let used: @Sendable () -> Duration
     private var made: [PageSection] = []
     private var isMaking = false
     /// Whether the last result was too old to be shown.
@@ -28,12 +33,14 @@
     init(
       _ name: String, interval: Duration, rest: Int,
       now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+      used: @escaping @Sendable () -> Duration = { .nanoseconds(Platform.threadNanoseconds) },
       _ make: @escaping @Sendable () -> [PageSection]
     ) {
       self.name = name
       self.interval = interval
       self.rest = rest
       self.now = now
+      self.used = used
       self.make = make
       next = now()
     }
@@ -48,18 +55,21 @@
         // age. Otherwise a page on a slow machine would show nothing.
         isNextShown = start > next.advanced(by: Self.freshness) && !isNextShown
         if isNextShown { made = [] }
-        Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }
+        Task.detached(priority: .utility) { [make, used] in
+          let start = used()
+          let sections = make()
+          await self.take(sections, for: used() - start)
+        }
       }
       return made
     }
 
-    private func take(_ sections: [PageSection], since start: ContinuousClock.Instant) {
+    private func take(_ sections: [PageSection], for cost: Duration) {
       isMaking = false
-      let end = now()
-      let pause = min(start.duration(to: end) * rest, .seconds(10))
+      let pause = min(cost * rest, .seconds(30))
       let seconds = Int((pause / .seconds(1)).rounded())
       made = sections + [PageSection("rest-\(name)", seconds)]
-      next = end.advanced(by: max(interval, pause))
+      next = now().advanced(by: max(interval, pause))
     }
   }
 

@@ -31,8 +31,8 @@
     }
 
     private func table<Element, Row: Encodable>(
-      _ name: String, _ all: some Collection<Element>, _ makeRow: (Element) -> Row,
-      _ text: (Row) -> String
+      _ name: String, _ all: some Collection<Element>, count: Int? = nil,
+      _ makeRow: (Element) -> Row, _ text: (Row) -> String
     ) -> [PageSection] {
       var rows: [Row] = []
       for element in all where rows.count < Self.rowLimit {
@@ -40,15 +40,16 @@
         let text = words.isEmpty ? "" : text(row).lowercased()
         if words.allSatisfy({ text.contains($0) }) { rows.append(row) }
       }
-      let table = PageTable(rows: rows, leftOut: all.count - rows.count)
+      let table = PageTable(rows: rows, leftOut: (count ?? all.count) - rows.count)
       return [PageSection(name, table)]
     }
 
     /// A table whose rows have a text or a number under each name.
     private func table<Element>(
-      _ name: String, _ all: some Collection<Element>, _ makeRow: (Element) -> PageRow
+      _ name: String, _ all: some Collection<Element>, count: Int? = nil,
+      _ makeRow: (Element) -> PageRow
     ) -> [PageSection] {
-      table(name, all, makeRow) { row in
+      table(name, all, count: count, makeRow) { row in
         row.values.map { if case .text(let text) = $0 { text } else { "" } }.joined(separator: " ")
       }
     }
@@ -71,17 +72,23 @@
       return table("stuck", calls.filter { $0.age >= CallInProgress.shown }, \.pageRow)
     }
 
-    var observers: [PageSection] { table("observers", trace.slowest(.max), \.pageRow) }
+    var observers: [PageSection] {
+      let count = trace.storage.current.times.count
+      return table(
+        "observers", trace.slowest(words.isEmpty ? Self.rowLimit : count), count: count, \.pageRow)
+    }
 
     /// The registrations, those of lines whose count only grows first.
     var registrations: [PageSection] {
-      table("registrations", growth.marked(RegistrationRow.rows(trace)), \.self, \.key)
+      let rows = RegistrationRow.rows(trace)
+      let first = growth.first(words.isEmpty ? Self.rowLimit : rows.count, of: rows)
+      return table("registrations", first, count: rows.count, \.self, \.key)
     }
 
     /// The graph of posters and observers.
     var graph: [PageSection] {
       let state = trace.storage.current
-      let graph = TraceGraph(state.records, state) { trace.storage.callers?.knownCallers($0) }
+      let graph = TraceGraph(state.ring.records, state) { trace.storage.callers?.knownCallers($0) }
       return [PageSection("graph", PageGraph(graph))]
     }
 

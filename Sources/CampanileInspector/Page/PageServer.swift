@@ -45,7 +45,8 @@
 
     private static func feeds(_ rows: PageRows, _ limits: PageLimits) -> [PageFeed] {
       rows.sections.map {
-        PageFeed($0.name, interval: limits.interval, rest: limits.rest, $0.make)
+        let rest = $0.name == "posts" ? limits.rest / 4 : limits.rest
+        return PageFeed($0.name, interval: limits.interval, rest: rest, $0.make)
       }
     }
 

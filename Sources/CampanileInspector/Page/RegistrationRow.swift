@@ -20,35 +20,18 @@
     /// Whether the number of them has grown again and again, and never fallen.
     var grows = false
 
-    /// The properties by which rows differ, so that no text is made for each of many registrations.
-    private struct Key: Hashable {
-      let file: String
-      let line: Int
-      let type: ObjectIdentifier
-      let name: String?
-      let owner: ObjectIdentifier?
-      let delivery: String
-      let source: String
-    }
-
-    /// The registrations of all followed sources.
-    ///
-    /// Rows with the most registrations come first.
+    /// The registrations of all followed sources, in no particular order.
     static func rows(_ trace: Trace) -> [RegistrationRow] {
-      var rows: [Key: RegistrationRow] = [:]
-      var mailboxes: [Key: Set<ObjectIdentifier>] = [:]
+      var rows: [String: RegistrationRow] = [:]
+      var mailboxes: [String: Set<ObjectIdentifier>] = [:]
       // Two sources may have the same ones.
       var known: Set<Registration> = []
-      let sources = trace.sources
-      for source in sources {
-        for registration in source.registrations()
-        where sources.count == 1 || known.insert(registration.registration).inserted {
-          let key = Key(
-            file: registration.file, line: registration.line,
-            type: ObjectIdentifier(registration.valueType), name: registration.name,
-            owner: registration.ownerType.map { ObjectIdentifier($0) },
-            delivery: registration.delivery, source: source.name)
-          rows[key, default: RegistrationRow(registration, at: source.name)].add(registration)
+      for source in trace.sources {
+        for registration in source.groups()
+        where known.insert(registration.registration).inserted {
+          let row = RegistrationRow(registration, at: source.name)
+          let key = row.key
+          rows[key, default: row].add(registration)
           // Observers that share a place wait for the same messages, so these are counted once.
           if let mailbox = registration.sharedTarget?.mailbox,
             mailboxes[key, default: []].insert(ObjectIdentifier(mailbox)).inserted
@@ -57,9 +40,7 @@
           }
         }
       }
-      return rows.values.map { (row: $0, key: $0.key) }.sorted { one, other in
-        one.row.count == other.row.count ? one.key < other.key : one.row.count > other.row.count
-      }.map(\.row)
+      return Array(rows.values)
     }
 
     private init(_ registration: RegistrationDescription, at source: String) {
@@ -71,11 +52,11 @@
     }
 
     private mutating func add(_ registration: RegistrationDescription) {
-      count += 1
-      if registration.subject != nil { aboutSubject += 1 }
+      count += registration.groupCount
+      if registration.subject != nil { aboutSubject += registration.groupCount }
       waiting += registration.waitingCount
       dropped += registration.droppedCount
-      if registration.isPaused { paused += 1 }
+      if registration.isPaused { paused += registration.groupCount }
     }
 
     /// The text that identifies the row, in which a search looks.
@@ -90,22 +71,27 @@
     private static let growths = 3
     private let known = Locked<[String: (count: Int, growths: Int)]>([:])
 
-    /// Marks the rows of such lines, and puts them first.
-    func marked(_ rows: [RegistrationRow]) -> [RegistrationRow] {
-      var rows = rows
+    /// Marks the rows of such lines, and returns the first rows: those, then those of the most
+    /// registrations.
+    func first(_ limit: Int, of rows: [RegistrationRow]) -> [RegistrationRow] {
+      var rows = rows.map { (row: $0, key: $0.key) }
       known.withLock { known in
         let before = known
         known = [:]
         for index in rows.indices {
-          let (count, key) = (rows[index].count, rows[index].key)
+          let (count, key) = (rows[index].row.count, rows[index].key)
           let last = before[key]
           let change = count - (last?.count ?? count)
           let growths = change < 0 ? 0 : (last?.growths ?? 0) + (change > 0 ? 1 : 0)
           known[key] = (count, growths)
-          rows[index].grows = growths >= Self.growths
+          rows[index].row.grows = growths >= Self.growths
         }
       }
-      return rows.filter(\.grows) + rows.filter { !$0.grows }
+      return rows.first(limit) { one, other in
+        if one.row.grows != other.row.grows { return one.row.grows }
+        let (count, otherCount) = (one.row.count, other.row.count)
+        return count == otherCount ? one.key < other.key : count > otherCount
+      }.map(\.row)
     }
   }
 #endif

@@ -26,7 +26,7 @@ public struct CallInProgress: Sendable, CustomStringConvertible {
   /// The number of deliveries that wait behind the call, in the observer's buffer or for its place.
   ///
   /// They are counted for a call that has taken a tenth of a second.
-  public internal(set) var waitingCount = 0
+  public let waitingCount: Int
   /// The age from which on a call is worth a look.
   static let shown = Duration.milliseconds(100)
   /// The number of the observer's place.
@@ -44,33 +44,41 @@ public struct CallInProgress: Sendable, CustomStringConvertible {
 }
 
 /// The calls that have begun and not returned.
+///
+/// It keeps the lists of their observers. What is removed is returned, to be released outside the lock.
 struct OpenCalls {
+  typealias Call = (record: TraceRecord, registration: Registration?)
   /// The calls of each thread, the outermost first.
-  private var threads: [UInt64: [TraceRecord]] = [:]
-  private var tasks: [DeliveryKey: TraceRecord] = [:]
+  private var threads: [UInt64: [Call]] = [:]
+  private var tasks: [DeliveryKey: Call] = [:]
 
-  mutating func note(_ record: TraceRecord) {
+  mutating func note(_ record: TraceRecord, _ registration: Registration?) -> ArraySlice<Call> {
     let hasBegun = record.kind == .called
-    guard hasBegun || record.kind == .returned, let call = record.call else { return }
+    guard hasBegun || record.kind == .returned, let call = record.call else { return [] }
     if record.isAsynchronous {
-      tasks[call] = hasBegun ? record : nil
-    } else if hasBegun {
-      threads[record.thread, default: []].append(record)
-    } else if let index = threads[record.thread]?.lastIndex(where: { $0.call == call }) {
-      // The calls above it have ended without an event.
-      threads[record.thread]?.removeSubrange(index...)
-      if threads.count > 1_024 { threads = threads.filter { !$0.value.isEmpty } }
+      tasks[call] = hasBegun ? (record, registration) : nil
+      return []
     }
+    var calls = threads.removeValue(forKey: record.thread) ?? []
+    defer { if !calls.isEmpty { threads[record.thread] = calls } }
+    if hasBegun { calls.append((record, registration)) }
+    guard !hasBegun, let index = calls.lastIndex(where: { $0.record.call == call }) else {
+      return []
+    }
+    // The calls above it have ended without an event. Of its own list, the caller has a reference.
+    let ended = index + 1 < calls.count ? calls[(index + 1)...] : []
+    calls.removeSubrange(index...)
+    return ended
   }
 
   /// Forgets the calls of a source that was released: their ends are not reported.
   mutating func forget(_ source: UInt64) {
-    threads = threads.mapValues { $0.filter { $0.source != source } }
-    tasks = tasks.filter { $0.value.source != source }
+    threads = threads.mapValues { $0.filter { $0.record.source != source } }
+    tasks = tasks.filter { $0.value.record.source != source }
   }
 
   /// The calls, each with whether it waits for a nested one.
-  var all: [(call: TraceRecord, isWaiting: Bool)] {
+  var all: [(call: Call, isWaiting: Bool)] {
     threads.values.flatMap { calls in
       calls.enumerated().map { ($0.element, $0.offset < calls.count - 1) }
     } + tasks.values.map { ($0, false) }
@@ -81,26 +89,19 @@ extension Trace {
   /// The calls in progress, the longest first, and behind them those that wait for a nested call.
   func callsInProgress(in state: TraceStorage.State) -> [CallInProgress] {
     let now = DispatchTime.now().uptimeNanoseconds
-    var calls = state.openCalls.all.compactMap { record, isWaiting -> CallInProgress? in
+    let calls = state.openCalls.all.compactMap { call, isWaiting -> CallInProgress? in
+      let record = call.record
       guard let number = record.place, let key = record.call else { return nil }
       let place = state.places[number]
+      let age = Duration.nanoseconds(now - min(record.nanoseconds, now))
+      let waitingCount = age < CallInProgress.shown ? 0 : call.registration?.backlog ?? 0
       return CallInProgress(
         file: place.file, line: place.line, delivery: place.delivery,
         ownerType: record.ownerType, valueType: record.valueType, thread: record.thread,
         threadName: state.threads[record.thread] ?? "thread",
         began: .init(ofEvent: record.nanoseconds),
-        age: .nanoseconds(now - min(record.nanoseconds, now)), isWaiting: isWaiting, place: number,
+        age: age, isWaiting: isWaiting, waitingCount: waitingCount, place: number,
         key: key)
-    }
-    let old = calls.indices.filter { calls[$0].age >= CallInProgress.shown }
-    let known = old.isEmpty ? [] : sources.flatMap { $0.registrations() }
-    for index in old {
-      let registration = known.first {
-        $0.registration.number == calls[index].key.observer.registration
-          && ($0.file, $0.line) == (calls[index].file, calls[index].line)
-      }
-      calls[index].waitingCount =
-        registration.map { $0.waitingCount + ($0.sharedTarget?.mailbox.waitingCount ?? 0) } ?? 0
     }
     return calls.sorted { ($1.isWaiting ? 1 : 0, $0.age) > ($0.isWaiting ? 1 : 0, $1.age) }
   }

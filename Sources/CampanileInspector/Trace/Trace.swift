@@ -28,7 +28,8 @@ public final class Trace: Sendable {
   /// The source is not kept.
   struct Followed {
     let name: String
-    let registrations: @Sendable () -> [RegistrationDescription]
+    /// The registrations, where the source can with one description for those that are alike.
+    let groups: @Sendable () -> [RegistrationDescription]
     fileprivate let token: ObservationToken
     /// Requests descriptions of the posted values.
     fileprivate let wish: ValueWish?
@@ -107,8 +108,7 @@ public final class Trace: Sendable {
       let token = source.events.observe { [storage] event in
         storage.record(event, name, by: follower)
       }
-      let one = Followed(
-        name: name, registrations: source.registrationsReader, token: token, wish: wish)
+      let one = Followed(name: name, groups: source.groupsReader, token: token, wish: wish)
       isAdded = following.withLock { $0.add(one, in: run) }
     }
     let gone = following.withLock { $0.takeGone() }

@@ -76,9 +76,9 @@ public struct TraceGraph: Sendable, CustomStringConvertible {
       }
       add(from, type)
     }
-    let time = (records.last?.nanoseconds ?? 0) - (records.first?.nanoseconds ?? 0)
+    let time = Double(records.last?.nanoseconds ?? 0) - Double(records.first?.nanoseconds ?? 0)
     for index in edges.indices where time > 0 {
-      edges[index].perSecond = Double(edges[index].count) / (Double(time) / 1e9)
+      edges[index].perSecond = Double(edges[index].count) / (time / 1e9)
     }
     arrange()
   }
@@ -239,6 +239,6 @@ extension Trace {
   /// also if it posts in a task that it has started.
   public func graph() -> TraceGraph {
     let state = storage.current
-    return TraceGraph(state.records, state) { storage.callers?.callers($0) }
+    return TraceGraph(state.ring.records, state) { storage.callers?.callers($0) }
   }
 }

@@ -104,26 +104,28 @@ final class TraceStorage: Sendable {
     var record = TraceRecord(event)
     if takesValues { record.value = event.value.map { $0.beginning(1_000) } }
     if event.kind == .posted { record.callers = callers?.number() }
-    let isKnown = state.withLock { state in
+    let (isKnown, ended) = state.withLock { state -> (Bool, ArraySlice<OpenCalls.Call>) in
       // Another observation records it, and knows the thread.
-      if !state.follows(record.source, sourceName, follower) { return true }
+      if !state.follows(record.source, sourceName, follower) { return (true, []) }
       record.place = state.placeNumber(event.place, event.delivery)
       record.parentPlace = state.placeNumber(event.parentPlace, event.parentDelivery)
       state.times(note: record)
       state.total(note: record)
-      state.openCalls.note(record)
+      let ended = state.openCalls.note(record, event.registration)
       if state.ring.append(record) { state.overwrittenCount += 1 }
-      return state.threads[record.thread] != nil
+      return (state.threads[record.thread] != nil, ended)
     }
+    withExtendedLifetime(ended) {}
     if !isKnown { name(record.thread) }
   }
 
   /// Prepares for a stop: sources end with the trace, and ends of calls are not recorded any more.
   func prepareStop() {
-    state.withLock { state in
-      state.followed = [:]
-      state.openCalls = OpenCalls()
+    let calls = state.withLock { state in
+      defer { (state.followed, state.openCalls) = ([:], OpenCalls()) }
+      return state.openCalls
     }
+    withExtendedLifetime(calls) {}
   }
 
   /// Notes that the sources are not followed any more.
@@ -134,11 +136,14 @@ final class TraceStorage: Sendable {
 
   private func noteEnd(of follower: ObjectIdentifier) {
     let now = DispatchTime.now().uptimeNanoseconds
-    state.withLock { state in
-      guard let number = state.followed.removeValue(forKey: follower) else { return }
+    let calls = state.withLock { state in
+      let calls = state.openCalls
+      guard let number = state.followed.removeValue(forKey: follower) else { return calls }
       state.sources[number]?.end = now
       state.openCalls.forget(number)
+      return calls
     }
+    withExtendedLifetime(calls) {}
   }
 
   private func name(_ thread: UInt64) {

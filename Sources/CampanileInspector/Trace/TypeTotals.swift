@@ -29,10 +29,6 @@ public struct TypeTotals: Sendable, CustomStringConvertible {
     return parts.joined(separator: ", ")
   }
 
-  fileprivate static let counted: Set<SourceEvent.Kind> = [
-    .posted, .called, .dropped, .skipped, .failed,
-  ]
-
   fileprivate init(_ source: String, _ sourceNumber: UInt64, _ valueType: any Any.Type) {
     self.source = source
     self.sourceNumber = sourceNumber
@@ -63,12 +59,14 @@ extension Trace {
   /// All events since the beginning of the trace count, including those that have been overwritten.
   /// Observers of any message are counted under that type.
   public var totals: Report<TypeTotals> {
-    let totals = storage.current.totals.values
-    let sorted = totals.sorted { one, other in
-      let (count, otherCount) = (one.postCount + one.callCount, other.postCount + other.callCount)
-      return (otherCount, one.description) < (count, other.description)
+    let sorted = storage.current.totals.sorted { one, other in
+      let count = one.value.postCount + one.value.callCount
+      let otherCount = other.value.postCount + other.value.callCount
+      // Of those that are as frequent, always the same stands first.
+      return (otherCount, one.key.source, one.key.valueType)
+        < (count, other.key.source, other.key.valueType)
     }
-    return Report(sorted)
+    return Report(sorted.map(\.value))
   }
 }
 
@@ -77,7 +75,10 @@ extension TraceStorage.State {
   ///
   /// The counts are kept when the ring overwrites the record.
   mutating func total(note record: TraceRecord) {
-    guard TypeTotals.counted.contains(record.kind) else { return }
+    switch record.kind {
+    case .postReturned, .queued, .returned, .registered, .ended: return
+    case .posted, .called, .dropped, .skipped, .failed: break
+    }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))
     let name = sources[record.source]?.name ?? ""
     totals[key, default: TypeTotals(name, record.source, record.valueType)].count(record.kind)

@@ -128,17 +128,26 @@
       await page.stop()
     }
 
-    @Test("What a sequence has not read is waiting, and what a million rows have is one row")
+    @Test(
+      "What a sequence has not read is waiting, and the numbers of alike observers are added up")
     func grouped() async throws {
       let inspector = Inspector(of: center)
       let values = center.messages(of: Told.self).values(buffering: .unbounded)
-      let tokens = (0..<1_000).map { _ in center.observe(Asked.self) { _ in } }
+      var tokens = (0..<1_000).map { _ in center.observe(Asked.self) { _ in } }
+      let target = ManualTarget()
+      let bounded = (0..<3).map { _ in
+        center.observe(Told.self, on: .target(target), buffering: .newest(3)) { _ in }
+      }
+      bounded[2].pause()
+      tokens += bounded
       for _ in 0..<7 { center.post(Told()) }
       let page = try await inspector.serve(quick)
       let stream = try #require(try await PageEvents(page))
       let rows = try await stream.rows("registrations", of: RegistrationRow.self) { _ in true }
-      #expect(rows.map(\.count) == [1_000, 1])
-      #expect(rows.map(\.waiting) == [0, 7])
+      #expect(rows.map(\.count) == [1_000, 3, 1])
+      #expect(rows.map(\.waiting) == [0, 6, 7])
+      #expect(rows.map(\.dropped) == [0, 8, 0])
+      #expect(rows.map(\.paused) == [0, 1, 0])
       withExtendedLifetime((values, tokens)) {}
       await page.stop()
     }
@@ -307,7 +316,7 @@
       let many = (1...20).map { _ in center.observe(Told.self, line: 1) { _ in } }
       var few: [ObservationToken] = []
       func first() -> [Bool] {
-        let rows = growth.marked(RegistrationRow.rows(trace))
+        let rows = growth.first(10, of: RegistrationRow.rows(trace))
         return [
           rows[0].place.hasSuffix(":2"), rows[0].grows,
           rows.contains { $0.place.hasSuffix(":1") && $0.grows },
@@ -411,17 +420,20 @@
     }
 
     @Test(
-      "After a long computation, the feed rests longer, and says how long",
-      arguments: [(1, 9), (3, 10)])
-    func rest(took: Int, rested: Int) async throws {
+      "After a computation that used a processor for long, the feed rests longer, and says how long",
+      arguments: [(1, 1, 9), (4, 4, 30), (4, 0, 1)])
+    func rest(took: Int, used: Int, rested: Int) async throws {
       let start = ContinuousClock.now
       let time = Locked(start)
-      let feed = PageFeed("empty", interval: .seconds(1), rest: 9, now: { time.withLock { $0 } }) {
+      let feed = PageFeed(
+        "empty", interval: .seconds(1), rest: 9, now: { time.withLock { $0 } },
+        used: { time.withLock { $0 == start ? .zero : .seconds(used) } }
+      ) {
         time.withLock { $0 = $0.advanced(by: .seconds(took)) }
         return [PageSection(name: "empty", json: "")]
       }
       let told = try await answer { await feed.sections().last }
-      #expect(told.name == "rest-empty" && told.json == "\(rested)")
+      #expect(told.name == "rest-empty" && told.json == "\(used == 0 ? 0 : rested)")
       #expect(await feed.next == start.advanced(by: .seconds(took + rested)))
     }
 
