@@ -10,8 +10,8 @@ struct OpenCallsTests {
 
   @Test("Nobody waits where no call is open, or when nobody is to wait any more")
   func nothingOpen() {
+    let executor = ManualExecutor()
     func endsAtOnce() -> Bool {
-      let executor = ManualExecutor()
       let ended = begin(1, on: executor, calls).ended
       executor.runUntilIdle()
       return ended.values == [1]
