@@ -88,7 +88,7 @@ enum Crowded {
             let end = ContinuousClock.now + .seconds(5)
             post(25_000, to: center) { ContinuousClock.now < end }
           }
-          print("done")
+          print("played 0")
         }
         isTicking.value = false
         posting.sync {}
