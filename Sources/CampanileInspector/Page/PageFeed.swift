@@ -11,7 +11,7 @@
   ///
   /// No caller waits: it receives the last result. If a computation takes much processor time, as for
   /// a hundred thousand registrations, the feed computes less often, so that it takes a small part of
-  /// one core, but every half minute at least. It tells the page how often.
+  /// one core, but every minute at least. It tells the page how often.
   actor PageFeed {
     /// How long a result may be shown after the next one was due.
     private static let freshness = Duration.seconds(2)
@@ -66,7 +66,7 @@
 
     private func take(_ sections: [PageSection], for cost: Duration) {
       isMaking = false
-      let pause = min(cost * rest, .seconds(30))
+      let pause = min(cost * rest, .seconds(60))
       let seconds = Int((pause / .seconds(1)).rounded())
       made = sections + [PageSection("rest-\(name)", seconds)]
       next = now().advanced(by: max(interval, pause))

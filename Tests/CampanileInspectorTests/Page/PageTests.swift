@@ -421,7 +421,7 @@
 
     @Test(
       "After a computation that used a processor for long, the feed rests longer, and says how long",
-      arguments: [(1, 1, 9), (4, 4, 30), (4, 0, 1)])
+      arguments: [(1, 1, 9), (7, 7, 60), (4, 0, 1)])
     func rest(took: Int, used: Int, rested: Int) async throws {
       let start = ContinuousClock.now
       let time = Locked(start)
