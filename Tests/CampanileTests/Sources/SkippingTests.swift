@@ -71,6 +71,19 @@ struct SkippingTests {
     withExtendedLifetime(other) {}
   }
 
+  @Test("K15 A post that skips a registration is reported as a post, without that call")
+  func reported() {
+    let center = MessageCenter()
+    let events = Recorder(observing: center.events)
+    let tokens = (0..<2).map { index in
+      center.observe(Tick.self) { [heard] in heard.record("\(index) \($0.number)") }
+    }
+    center.post(Tick(number: 1), skipping: tokens[0].registration)
+    #expect(heard.values == ["1 1"])
+    #expect(events.values.filter { $0.kind == .posted }.count == 1)
+    #expect(events.values.filter { $0.kind == .called }.count == 1)
+  }
+
   @Test("An only call is not used up by a post that skips it")
   func once() {
     let center = MessageCenter()
