@@ -47,7 +47,9 @@ struct CoalescingTests {
     #expect(heard == [0, 1, 2, 5, 6, 8, 9, 10, 4, 3, 7, 11].map { "\($0)" })
   }
 
-  @Test("K16 values are compared with those of the same hash alone", arguments: [1_000, Effort.times(4_000, long: 4_000)])
+  @Test(
+    "K16 values are compared with those of the same hash alone",
+    arguments: [1_000, Effort.times(4_000, long: 4_000)])
   func values(count: Int) {
     let compared = Recorder<Int>()
     let heard = posted { face in
