@@ -334,12 +334,6 @@ struct TraceTests {
     withExtendedLifetime((outer, slow, asynchronous)) {}
   }
 
-  @Test("The first rows in an order are those of all rows in order", arguments: [0, 1, 7, 2_000])
-  func first(limit: Int) {
-    let numbers = (0..<50).map { $0 % 17 }.shuffled()
-    #expect(numbers.first(limit, by: >) == Array(numbers.sorted(by: >).prefix(limit)))
-  }
-
   @Test("A negative number of slowest observers stops the program with a sentence")
   func negativeCount() async {
     expect(

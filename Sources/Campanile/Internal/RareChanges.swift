@@ -26,22 +26,3 @@ extension Array {
   @inline(never)
   func ordered(by isBefore: (Element, Element) -> Bool) -> [Element] { sorted(by: isBefore) }
 }
-
-extension Collection {
-  /// The first elements in an order, for which the others are not sorted if few are wanted.
-  package func first(_ limit: Int, by isBefore: (Element, Element) -> Bool) -> [Element] {
-    if limit > 1_000 { return Array(sorted(by: isBefore).prefix(limit)) }
-    var found: [Element] = []
-    for element in self {
-      if found.count == limit, found.last.map({ isBefore(element, $0) }) != true { continue }
-      var (start, end) = (0, found.count)
-      while start < end {
-        let middle = (start + end) / 2
-        if isBefore(element, found[middle]) { end = middle } else { start = middle + 1 }
-      }
-      found.insert(element, at: start)
-      if found.count > limit { found.removeLast() }
-    }
-    return found
-  }
-}

@@ -11,7 +11,8 @@ final class InstanceReference: @unchecked Sendable {
 
   /// - Parameters:
   ///   - value: An instance of a class, or an existential that contains one.
-  ///   - type: As which it is stored. Without it, an existential would be stored as what it contains.
+  ///   - type: The type that the value is stored as. If it were inferred, the compiler would open an
+  ///     existential, and store the instance alone.
   init<Value>(_ value: Value, as type: Value.Type) {
     let object = value as AnyObject
     self.object = OwnerReference(object)
@@ -38,7 +39,7 @@ final class InstanceReference: @unchecked Sendable {
   }
 }
 
-/// An actor that is not kept.
+/// A reference to an actor, which it does not retain.
 final class ActorReference: Sendable {
   private let reference: InstanceReference
 

@@ -1,14 +1,14 @@
 /// A call of all members of a multicast, as it is posted to them.
 @safe
 private struct MemberCall {
-  /// What is done with a member, given where the member is stored.
+  /// Calls a member, given the place where the member is stored.
   ///
   /// Not generic, because for each member a generic closure costs twice as much.
   let body: (UnsafeRawPointer) -> Void
 }
 
 extension ObserverList {
-  /// Registers an object for `callMembers`, which it is not kept for.
+  /// Registers an object as a member that `callMembers` calls, without retaining it.
   ///
   /// The object need not be Sendable. It is called in the isolation of the code that calls the
   /// members. A list of objects that are not Sendable stays in one isolation.

@@ -20,8 +20,8 @@
     private let rest: Int
     private let make: @Sendable () -> [PageSection]
     private let now: @Sendable () -> ContinuousClock.Instant
-    /// The processor time that the calling thread has used: on a busy machine, a computation may last
-    /// much longer.
+    /// Reads the processor time of the calling thread, which does not count how long a busy machine
+    /// kept the thread waiting.
     private let used: @Sendable () -> Duration
     private var made: [PageSection] = []
     private var isMaking = false

@@ -87,11 +87,12 @@
           rows[index].row.grows = growths >= Self.growths
         }
       }
-      return rows.first(limit) { one, other in
+      let sorted = rows.sorted { one, other in
         if one.row.grows != other.row.grows { return one.row.grows }
         let (count, otherCount) = (one.row.count, other.row.count)
         return count == otherCount ? one.key < other.key : count > otherCount
-      }.map(\.row)
+      }
+      return sorted.prefix(limit).map(\.row)
     }
   }
 #endif

@@ -16,14 +16,14 @@ extension Trace {
     let state = storage.current
     var times = state.times
     for call in callsInProgress(in: state) { times[call.place]?.callsInProgress.append(call) }
-    let slowest = times.values.first(count) { one, other in
+    let sorted = times.values.sorted { one, other in
       if one.rank != other.rank { return one.rank < other.rank }
       if let call = one.callsInProgress.first, let otherCall = other.callsInProgress.first {
         return call.age > otherCall.age
       }
       return (one.own, other.line) > (other.own, one.line)
     }
-    return Report(slowest)
+    return Report(Array(sorted.prefix(count)))
   }
 
   /// The kept posts of one type, oldest first, with their causes and calls.

@@ -62,7 +62,7 @@ extension Trace {
     let sorted = storage.current.totals.sorted { one, other in
       let count = one.value.postCount + one.value.callCount
       let otherCount = other.value.postCount + other.value.callCount
-      // Of those that are as frequent, always the same stands first.
+      // Equal counts are ordered by source and type, so that the rows keep their places.
       return (otherCount, one.key.source, one.key.valueType)
         < (count, other.key.source, other.key.valueType)
     }
