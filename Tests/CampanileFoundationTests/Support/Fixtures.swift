@@ -45,7 +45,7 @@ struct Rung: TypedNotification, MessageCenter.Message, Equatable {
 /// A thread that runs its run loop until it is told to end.
 final class Worker: Sendable {
   private let slot = Slot<Delivery>()
-  private let thread = KeptThread()
+  private let thread = NamedThread()
   private let hasStopped = Locked<Bool>.Shared(false)
   private let ended = DispatchSemaphore(value: 0)
 
@@ -104,13 +104,18 @@ final class Worker: Sendable {
   }
 }
 
-/// A thread that is named elsewhere.
-private final class KeptThread: Sendable {
-  // SAFETY: a thread is kept, and named to Foundation, and nothing else.
-  private let thread = UncheckedLock<Thread?>(nil)
+/// A thread that is named elsewhere while it lives.
+///
+/// Its block keeps this, and it keeps its block.
+private final class NamedThread: Sendable {
+  private struct Reference { weak var thread: Thread? }
+  // SAFETY: a thread is named to Foundation, and nothing else is done with it.
+  private let reference = UncheckedLock(Reference())
 
-  func set(_ thread: Thread) { self.thread.withLock { $0 = thread } }
-  func with<Result>(_ body: (Thread) -> Result) -> Result { thread.withLock { body($0!) } }
+  func set(_ thread: Thread) { reference.withLock { $0.thread = thread } }
+  func with<Result>(_ body: (Thread) -> Result) -> Result {
+    reference.withLock { body($0.thread!) }
+  }
 }
 
 /// Runs the thread's run loop until `stopCurrentRunLoop()` is called, or as long as a test waits.
