@@ -26,7 +26,7 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The distinct call stacks from which values were posted.
 ///
-/// Recognizing a call stack takes two or three microseconds, and copying a new one a hundred. The
+/// Recognizing a call stack takes about three microseconds, and copying a new one a hundred. The
 /// first look-up of function names reads the program's debug information, a second for fifty megabytes.
 /// Functions of a library that was loaded after the first trace began have no names. Without debug
 /// information, functions in extensions of Campanile's types count as Campanile's.
