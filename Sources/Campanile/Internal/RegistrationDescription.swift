@@ -96,10 +96,7 @@ extension ObserverRegistry {
   ///
   /// Much cheaper than `describe` for many registrations: most are only counted.
   func groups(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    groups(
-      withState { _, held in
-        lists(held).flatMap { $0.parts(held) }.map { PlacedList($0, members: $0.members(held)) }
-      })
+    groups(withState { _, held in place(lists(held), held) })
   }
 
   /// The number of live registrations of `lists`.
@@ -136,6 +133,12 @@ extension ObserverRegistry {
 
   @inline(never)
   @_optimize(size)
+  private func place(_ lists: [ObserverList], _ held: borrowing Held) -> [PlacedList] {
+    lists.flatMap { $0.parts(held).map { PlacedList($0, members: $0.members(held)) } }
+  }
+
+  @inline(never)
+  @_optimize(size)
   private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
     found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
   }
@@ -149,18 +152,24 @@ extension ObserverRegistry {
   @_optimize(size)
   private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []
-    var indices: [RegistrationKind: Int] = [:]
+    var kinds: [(kind: RegistrationKind, next: Int?)] = []
+    // The last group of each line; `next` has the one before.
+    var newest: [CallSite: Int] = [:]
     for list in lists {
       for (id, observer) in list.members where observer.isLive {
         let details = observer.details
         let kind = RegistrationKind(list, observer, details)
-        if let index = indices[kind] {
+        let location = observer.location
+        var index = newest[location]
+        while let other = index, kinds[other].kind != kind { index = kinds[other].next }
+        if let index {
           groups[index].groupCount += 1
           groups[index].waitingCount += details?.buffer?.waitingCount() ?? 0
           groups[index].droppedCount += details?.counters?.droppedCount ?? 0
           continue
         }
-        indices[kind] = groups.count
+        kinds.append((kind, newest[location]))
+        newest[location] = groups.count
         let registration = Registration(list: list.list, id: id, counters: details?.counters)
         groups.append(
           RegistrationDescription(
@@ -211,9 +220,8 @@ private struct PlacedList {
   }
 }
 
-/// What a description says of a registration, except numbers.
-private struct RegistrationKind: Hashable {
-  let location: CallSite
+/// What a description says of a registration, except numbers and the line.
+private struct RegistrationKind: Equatable {
   let valueType: ObjectIdentifier
   let name: String?
   let isAboutSubject: Bool
@@ -223,7 +231,6 @@ private struct RegistrationKind: Hashable {
   let target: ObjectIdentifier?
 
   init(_ list: PlacedList, _ observer: AnyObserver, _ details: ObserverDetails?) {
-    location = observer.location
     valueType = ObjectIdentifier(list.list.valueType)
     name = list.key
     isAboutSubject = list.list.subject != nil

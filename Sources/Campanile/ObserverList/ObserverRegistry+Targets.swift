@@ -178,7 +178,9 @@ extension ObserverRegistry {
   ///
   /// It leaves one record for each target, and calls the observers that run here. Then it calls the
   /// observers on a target that the poster is already on.
+  // Not specialized: it would be compiled again for the calls of a multicast, which has no targets.
   @inline(never)
+  @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value>(
     _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
     _ cursor: Cursor, _ section: CriticalSection
@@ -197,6 +199,7 @@ extension ObserverRegistry {
 
   /// Leaves the records along a route of several lists.
   @inline(never)
+  @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ newest: UInt64,
     _ portion: Portion, _ route: inout Route, _ section: CriticalSection

@@ -243,6 +243,7 @@ extension ObserverRegistry {
 
   /// Posts to one list, and reports it and each call.
   @inline(never)
+  @_semantics("optimize.sil.specialize.generic.never")
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>
   ) {
