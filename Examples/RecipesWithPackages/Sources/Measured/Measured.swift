@@ -11,8 +11,7 @@ func measure(_ center: MessageCenter) -> ObservationToken {
     case .posted: Counter(label: "posts", dimensions: type).increment()
     case .dropped: Counter(label: "drops", dimensions: type).increment()
     case .returned:
-      let nanoseconds = (event.time - event.began) / .nanoseconds(1)
-      Timer(label: "calls", dimensions: type).recordNanoseconds(Int64(nanoseconds))
+      Timer(label: "calls", dimensions: type).record(duration: event.time - event.began)
     default: break
     }
   }
