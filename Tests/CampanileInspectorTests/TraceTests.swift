@@ -281,10 +281,10 @@ struct TraceTests {
     let token = center.observe(Rang.self, on: target.delivery) { _ in }
     center.post(Rang())
     token.cancel()
-    let records = events.values.map(TraceRecord.init)
+    let records = events.values.map { TraceRecord($0) }
     let queued = try #require(records.first { $0.kind == .queued })
     let ended = try #require(records.first { $0.kind == .ended })
-    let place = ObserverPlace(file: "", line: 1, delivery: "a target")
+    let place = ObserverTime(file: "", line: 1, delivery: "a target")
     var counts = WaitingCounts()
     #expect(counts.take(queued, at: place) == 1)
     #expect(counts.take(ended, at: place) == 0)

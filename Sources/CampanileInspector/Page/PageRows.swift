@@ -73,7 +73,7 @@
     }
 
     var observers: [PageSection] {
-      let count = trace.storage.current.times.count
+      let count = trace.storage.current.places.count(where: \.isCounted)
       return table(
         "observers", trace.slowest(words.isEmpty ? Self.rowLimit : count), count: count, \.pageRow)
     }

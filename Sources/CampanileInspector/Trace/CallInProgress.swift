@@ -59,15 +59,19 @@ struct OpenCalls {
       tasks[call] = hasBegun ? (record, registration) : nil
       return []
     }
-    var calls = threads.removeValue(forKey: record.thread) ?? []
-    defer { if !calls.isEmpty { threads[record.thread] = calls } }
-    if hasBegun { calls.append((record, registration)) }
-    guard !hasBegun, let index = calls.lastIndex(where: { $0.record.call == call }) else {
+    if hasBegun {
+      threads[record.thread, default: []].append((record, registration))
       return []
     }
+    guard let list = threads.index(forKey: record.thread),
+      let index = threads.values[list].lastIndex(where: { $0.record.call == call })
+    else { return [] }
     // The calls above it have ended without an event. Of its own list, the caller has a reference.
-    let ended = index + 1 < calls.count ? calls[(index + 1)...] : []
-    calls.removeSubrange(index...)
+    let above = index + 1..<threads.values[list].count
+    let ended = above.isEmpty ? [] : threads.values[list][above]
+    threads.values[list].removeSubrange(index...)
+    // An empty list stays for the next call of the thread, unless there are many.
+    if threads.count > 64, threads.values[list].isEmpty { threads.remove(at: list) }
     return ended
   }
 

@@ -31,12 +31,15 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   /// The longest time that a message waited.
   public private(set) var longestWait = Duration.zero
   /// The number of values that were dropped by a full buffer, or with the end of the target.
-  public internal(set) var droppedCount = 0
+  public private(set) var droppedCount = 0
   /// The number of deliveries that were skipped: the registration was paused, or a follower of a
   /// state knew already what they would bring.
-  public internal(set) var skippedCount = 0
+  public private(set) var skippedCount = 0
   /// The number of calls that threw an error.
-  public internal(set) var failureCount = 0
+  public private(set) var failureCount = 0
+
+  /// Whether an event has counted.
+  private(set) var isCounted = false
 
   /// Where the row stands: what runs now, what waits for that, what does not run, and tasks.
   var rank: Int {
@@ -47,25 +50,28 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   /// The mean time of a call.
   public var mean: Duration { callCount == 0 ? .zero : total / callCount }
 
-  init(_ place: ObserverPlace) {
-    file = place.file
-    line = place.line
-    delivery = place.delivery
+  init(file: String, line: Int, delivery: String) {
+    (self.file, self.line, self.delivery) = (file, line, delivery)
   }
 
-  mutating func noteCall(_ record: TraceRecord) {
-    ownerType = record.ownerType
-    isAsynchronous = record.isAsynchronous
-    waited += record.elapsed
-    longestWait = max(longestWait, record.elapsed)
-  }
-
-  mutating func noteReturn(_ record: TraceRecord) {
+  mutating func note(_ record: TraceRecord) {
     let duration = record.elapsed
-    callCount += 1
-    total += duration
-    own += max(.zero, duration - .nanoseconds(Int64(clamping: record.nestedNanoseconds)))
-    worst = max(worst, duration)
+    switch record.kind {
+    case .called:
+      (ownerType, isAsynchronous) = (record.ownerType, record.isAsynchronous)
+      waited += duration
+      longestWait = max(longestWait, duration)
+    case .returned:
+      callCount += 1
+      total += duration
+      own += max(.zero, duration - .nanoseconds(Int64(clamping: record.nestedNanoseconds)))
+      worst = max(worst, duration)
+    case .dropped: droppedCount += 1
+    case .skipped: skippedCount += 1
+    case .failed: failureCount += 1
+    case .posted, .postReturned, .queued, .registered, .ended: return
+    }
+    isCounted = true
   }
 
   /// The place, the owner and the times, in one line.

@@ -14,9 +14,9 @@ extension Trace {
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
     require(count >= 0, "The \(count) slowest observers of a trace were asked for")
     let state = storage.current
-    var times = state.times
-    for call in callsInProgress(in: state) { times[call.place]?.callsInProgress.append(call) }
-    let sorted = times.values.sorted { one, other in
+    var times = state.places
+    for call in callsInProgress(in: state) { times[call.place].callsInProgress.append(call) }
+    let sorted = times.filter(\.isCounted).sorted { one, other in
       if one.rank != other.rank { return one.rank < other.rank }
       if let call = one.callsInProgress.first, let otherCall = other.callsInProgress.first {
         return call.age > otherCall.age

@@ -209,7 +209,7 @@ extension TraceGraph.Node {
 
   fileprivate init(_ number: Int, in state: TraceStorage.State) {
     let place = state.places[number]
-    let owner = state.times[number]?.ownerType.map { "\($0), " } ?? ""
+    let owner = place.ownerType.map { "\($0), " } ?? ""
     let module = place.file.prefix { $0 != "/" }
     let delivery = place.delivery == ".immediate" ? "" : ", \(place.delivery)"
     self.init(

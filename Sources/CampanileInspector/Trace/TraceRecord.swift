@@ -7,11 +7,11 @@ struct TraceRecord: Sendable {
   let kind: SourceEvent.Kind
   let isAsynchronous: Bool
   /// The number of the observer's place, which the storage gives it.
-  var place: Int?
+  let place: Int?
   /// The number of the place of the observer that posted, if it is known.
-  var parentPlace: Int?
+  let parentPlace: Int?
   /// The number of the call stack from which a value was posted.
-  var callers: UInt32?
+  let callers: UInt32?
   let source: UInt64
   let valueType: any Any.Type
   /// The name of the post, if the source has names.
@@ -25,10 +25,14 @@ struct TraceRecord: Sendable {
   let nanoseconds: UInt64
   let beganNanoseconds: UInt64
   let nestedNanoseconds: UInt64
-  /// The description of the posted value, which the storage sets on request.
-  var value: String?
+  /// The description of the posted value, on request.
+  let value: String?
 
-  init(_ event: SourceEvent) {
+  init(
+    _ event: SourceEvent, place: Int? = nil, parentPlace: Int? = nil, callers: UInt32? = nil,
+    value: String? = nil
+  ) {
+    (self.place, self.parentPlace, self.callers, self.value) = (place, parentPlace, callers, value)
     kind = event.kind
     isAsynchronous = event.isAsynchronous
     source = event.sourceNumber
@@ -73,11 +77,4 @@ struct ObserverKey: Hashable, Sendable {
 struct DeliveryKey: Hashable, Sendable {
   let post: UInt64
   let observer: ObserverKey
-}
-
-/// The place where observers were registered, with their delivery.
-struct ObserverPlace: Sendable {
-  let file: String
-  let line: Int
-  let delivery: String
 }

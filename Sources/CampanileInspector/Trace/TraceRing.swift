@@ -34,11 +34,7 @@ struct TraceRing {
   }
 
   /// The threads of the records.
-  var threads: Set<UInt64> {
-    var threads: Set<UInt64> = []
-    for chunk in chunks { for record in chunk { threads.insert(record.thread) } }
-    return threads
-  }
+  var threads: Set<UInt64> { Set(chunks.joined().lazy.map(\.thread)) }
 
   /// The newest records, back to the last but `count`th post, in the order in which they were added.
   func last(posts count: Int) -> [TraceRecord] {

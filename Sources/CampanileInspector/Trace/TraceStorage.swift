@@ -3,18 +3,17 @@ import Dispatch
 
 /// The recorded events of a trace.
 ///
-/// It is protected by a lock, which is held for a few dozen nanoseconds for each event. The call
+/// It is protected by a lock, which is held for some hundred nanoseconds for each event. The call
 /// stack is captured before the lock is taken.
 final class TraceStorage: Sendable {
   struct State {
     /// The newest records.
     var ring: TraceRing
     var overwrittenCount = 0
-    /// The places, by number.
-    private(set) var places: [ObserverPlace] = []
-    private var placeNumbers: [CallSite: [String: Int]] = [:]
-    /// The times, by the number of the place.
-    var times: [Int: ObserverTime] = [:]
+    /// The places with their times, by number.
+    fileprivate(set) var places: [ObserverTime] = []
+    /// The deliveries of each line: few, so that to compare is cheaper than to hash.
+    private var placeNumbers: [CallSite: [(delivery: String, number: Int)]] = [:]
     /// When the trace was stopped.
     var stops: [UInt64] = []
     var totals: [TypeKey: TypeTotals] = [:]
@@ -22,6 +21,8 @@ final class TraceStorage: Sendable {
     fileprivate(set) var sources: [UInt64: Source] = [:]
     /// The numbers of the sources that are recorded, until they are released.
     fileprivate var followed: [ObjectIdentifier: UInt64] = [:]
+    /// The last source and observation that were found to belong together.
+    fileprivate var newestFollowed: (source: UInt64, follower: ObjectIdentifier)?
     var threads: [UInt64: String] = [:]
     /// The number of threads at which the names of those without records are forgotten.
     private var threadLimit = 1_024
@@ -31,16 +32,18 @@ final class TraceStorage: Sendable {
     /// The records in the order in which they happened.
     var records: [TraceRecord] { ring.records.sorted { $0.nanoseconds < $1.nanoseconds } }
 
-    func place(of record: TraceRecord) -> ObserverPlace? { record.place.map { places[$0] } }
+    func place(of record: TraceRecord) -> ObserverTime? { record.place.map { places[$0] } }
 
     /// The number of a place.
-    mutating func placeNumber(_ site: CallSite?, _ delivery: String?) -> Int? {
+    mutating func placeNumber(
+      _ site: CallSite?, _ delivery: @autoclosure () -> String?
+    ) -> Int? {
       guard let site else { return nil }
-      let delivery = delivery ?? ""
-      if let number = placeNumbers[site]?[delivery] { return number }
-      placeNumbers[site, default: [:]][delivery] = places.count
-      places.append(
-        ObserverPlace(file: site.fileName, line: site.line, delivery: delivery))
+      let delivery = delivery() ?? ""
+      let known = placeNumbers[site]?.first { $0.delivery == delivery }
+      if let known { return known.number }
+      placeNumbers[site, default: []].append((delivery, places.count))
+      places.append(ObserverTime(file: site.fileName, line: site.line, delivery: delivery))
       return places.count - 1
     }
 
@@ -101,22 +104,24 @@ final class TraceStorage: Sendable {
   ///
   /// - Parameter sourceName: The name of the source.
   func record(_ event: SourceEvent, _ sourceName: String, by follower: Follower) {
-    var record = TraceRecord(event)
-    if takesValues { record.value = event.value.map { $0.beginning(1_000) } }
-    if event.kind == .posted { record.callers = callers?.number() }
+    let value = takesValues ? event.value?.beginning(1_000) : nil
+    let callers = event.kind == .posted ? callers?.number() : nil
     let (isKnown, ended) = state.withLock { state -> (Bool, ArraySlice<OpenCalls.Call>) in
       // Another observation records it, and knows the thread.
-      if !state.follows(record.source, sourceName, follower) { return (true, []) }
-      record.place = state.placeNumber(event.place, event.delivery)
-      record.parentPlace = state.placeNumber(event.parentPlace, event.parentDelivery)
-      state.times(note: record)
+      if !state.follows(event.sourceNumber, sourceName, follower) { return (true, []) }
+      // Not changed below: a variable is copied for each function that it is passed to.
+      let record = TraceRecord(
+        event, place: state.placeNumber(event.place, event.delivery),
+        parentPlace: state.placeNumber(event.parentPlace, event.parentDelivery),
+        callers: callers, value: value)
+      if let place = record.place { state.places[place].note(record) }
       state.total(note: record)
       let ended = state.openCalls.note(record, event.registration)
       if state.ring.append(record) { state.overwrittenCount += 1 }
       return (state.threads[record.thread] != nil, ended)
     }
     withExtendedLifetime(ended) {}
-    if !isKnown { name(record.thread) }
+    if !isKnown { name(event.thread) }
   }
 
   /// Prepares for a stop: sources end with the trace, and ends of calls are not recorded any more.
@@ -158,30 +163,16 @@ extension TraceStorage.State {
     _ number: UInt64, _ name: String, _ follower: TraceStorage.Follower
   ) -> Bool {
     let id = ObjectIdentifier(follower)
-    if let known = sources[number] {
-      if known.run >= follower.run { return known.follower == id }
-      followed[known.follower] = nil
+    if let newestFollowed, newestFollowed == (number, id) { return true }
+    if let known = sources[number], known.run >= follower.run {
+      guard known.follower == id else { return false }
+    } else {
+      if let known = sources[number] { followed[known.follower] = nil }
+      sources[number] = TraceStorage.Source(name: name, follower: id, run: follower.run)
+      followed[id] = number
     }
-    sources[number] = TraceStorage.Source(name: name, follower: id, run: follower.run)
-    followed[id] = number
+    newestFollowed = (number, id)
     return true
-  }
-
-  /// Adds a record to the times of its observer.
-  ///
-  /// The times are kept when the ring overwrites the record.
-  fileprivate mutating func times(note record: TraceRecord) {
-    guard let place = record.place else { return }
-    var time = times[place] ?? ObserverTime(places[place])
-    switch record.kind {
-    case .called: time.noteCall(record)
-    case .returned: time.noteReturn(record)
-    case .dropped: time.droppedCount += 1
-    case .skipped: time.skippedCount += 1
-    case .failed: time.failureCount += 1
-    default: return
-    }
-    times[place] = time
   }
 }
 

@@ -248,7 +248,7 @@ struct WaitingCounts {
   /// Processes a record.
   ///
   /// - Returns: The number of waiting deliveries, if it has changed.
-  mutating func take(_ record: TraceRecord, at place: ObserverPlace) -> Int? {
+  mutating func take(_ record: TraceRecord, at place: ObserverTime) -> Int? {
     guard let observer = record.observer, place.delivery != "a sequence" else { return nil }
     let change: Int
     switch record.kind {

@@ -80,7 +80,12 @@ extension TraceStorage.State {
     case .posted, .called, .dropped, .skipped, .failed: break
     }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))
-    let name = sources[record.source]?.name ?? ""
-    totals[key, default: TypeTotals(name, record.source, record.valueType)].count(record.kind)
+    guard let index = totals.index(forKey: key) else {
+      var new = TypeTotals(sources[record.source]?.name ?? "", record.source, record.valueType)
+      new.count(record.kind)
+      totals[key] = new
+      return
+    }
+    totals.values[index].count(record.kind)
   }
 }
