@@ -98,15 +98,15 @@ private enum OtherUser {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       try open(folder, 0o755)
       let copy = folder.appending(path: "member")
-      try FileManager.default.copyItem(at: MemberProcess.program, to: copy)
+      // Copied by another process: a process that a test starts meanwhile would have a copy of this
+      // one's file descriptor, and what is open for writing cannot be run.
+      let copying = Process()
+      let end = ProgramEnd(of: copying)
+      copying.executableURL = URL(filePath: "/bin/cp")
+      copying.arguments = [MemberProcess.program.path, copy.path]
+      try startingAlone { [copying] in try copying.run() }
+      end.wait()
       try open(copy, 0o755)
-      // A process that another test has just begun to start may still have the copy open for writing.
-      // Until that has a program of its own, nobody can run the copy.
-      var attempts = 0
-      while attempts < 100, (try? MemberProcess(command([copy.path]), "other").hear()) == nil {
-        attempts += 1
-        await Task.yield()
-      }
       return try await body(copy)
     }
   }
