@@ -26,7 +26,7 @@ struct PeerTests {
       let peer = try start(in: folder)
       for line in ["hear clock.>", "answer loud"] { try peer.say(line) }
       #expect(try peer.ask("flush") == "flushed")
-      #expect(member.relay.peers.value.map(\.name) == ["python"])
+      await eventually { member.relay.peers.value.map(\.name) == ["python"] }
       member.post([7])
       #expect(try peer.hear() == #"heard clock.tick {"number":7}"#)
       try peer.say(#"post clock.tick {"number":8}"#)

@@ -82,6 +82,7 @@ struct SkippingTests {
     #expect(heard.values == ["1 1"])
     #expect(events.values.filter { $0.kind == .posted }.count == 1)
     #expect(events.values.filter { $0.kind == .called }.count == 1)
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("An only call is not used up by a post that skips it")
