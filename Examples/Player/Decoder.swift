@@ -25,7 +25,7 @@ struct Decoder: Sendable {
     // The thread observes the player's state as any other code does. The observer runs at once, on
     // the thread that sets the state, and wakes this one.
     let wake = DispatchSemaphore(value: 0)
-    let token = player.state.observe(.distinct) { [tally] _ in
+    let token = player.state.observe(options: .distinct) { [tally] _ in
       tally.note()
       wake.signal()
     }

@@ -46,7 +46,8 @@ final class Outward: Sendable {
       guard let track = change.new ?? nil else { return }
       center.post(TrackChanged(title: track.title, duration: track.duration))
     }
-    player.state.observe(owner: self, [.initial, .distinct]) { [center = player.center] _, change in
+    player.state.observe(owner: self, options: [.initial, .distinct]) {
+      [center = player.center] _, change in
       center.post(StateChanged(state: change.new.word))
     }
   }
@@ -63,7 +64,7 @@ final class Outward: Sendable {
       if state.value != .connected { relay.cancel() }
     }
     defer { limit.cancel() }
-    for await change in state.values(.initial) {
+    for await change in state.values(options: .initial) {
       if change.new == .connected { return true }
       if change.new == .ended { break }
     }

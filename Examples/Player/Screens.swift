@@ -19,7 +19,7 @@ import Foundation
   private var seconds = 0.0
 
   init(_ player: Player) {
-    player.state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
       screen.tally.note()
       screen.state = change.new
     }
@@ -64,7 +64,7 @@ import Foundation
   init(_ player: Player) {
     // The bar is created while the music plays. `.initial` delivers the current state at once.
     // `.distinct` leaves out states that are equal to the previous one.
-    player.state.observe(owner: self, on: .main, [.initial, .distinct]) { bar, change in
+    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { bar, change in
       bar.tally.note()
       bar.isPlaying = change.new == .playing
     }

@@ -42,7 +42,7 @@ import CampanileKVO
     player.changes(of: \.position).observe(owner: self, on: .main) { stage, change in
       stage.turn(at: change.new)
     }
-    player.state.observe(owner: self, on: .main, .distinct) { stage, _ in stage.refresh() }
+    player.state.observe(owner: self, on: .main, options: .distinct) { stage, _ in stage.refresh() }
   }
 
   private func turn(at position: Position) {

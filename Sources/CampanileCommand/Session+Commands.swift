@@ -89,7 +89,7 @@ extension Session {
   /// Writes which process passes messages on, whenever that changes.
   func stay() async throws -> Ending {
     var last: String?
-    for await change in relay.peers.values(.initial) {
+    for await change in relay.peers.values(options: .initial) {
       // Without a connection, no process does.
       if relay.state.value != .connected { continue }
       let hub = change.new.first { $0.isHub }

@@ -26,7 +26,7 @@
       _ relay: Relay, _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws {
       let states = Recorder<RelayState>(timeout: patience)
-      let token = relay.state.observe(.initial) { states.record($0.new) }
+      let token = relay.state.observe(options: .initial) { states.record($0.new) }
       while try await !isWanted(states.next()) {}
       withExtendedLifetime(token) {}
     }

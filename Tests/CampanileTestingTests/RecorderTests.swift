@@ -50,7 +50,7 @@ struct RecorderTests {
   @Test("Records the changes of a current value, with the initial call")
   func changes() async throws {
     let volume = CurrentValue(1)
-    let changes = Recorder(observing: volume, [.initial])
+    let changes = Recorder(observing: volume, options: [.initial])
     volume.value = 2
     #expect(changes.values.map(\.new) == [1, 2])
     #expect(changes.values.map(\.isInitial) == [true, false])

@@ -126,7 +126,7 @@ while let line = readLine() {
     say("shared")
   case "numbers": say("numbers \(counts.withLock { $0.numbers[words[1], default: []] })")
   case "joined":
-    for await change in state.values(.initial) where change.new != .connecting {
+    for await change in state.values(options: .initial) where change.new != .connecting {
       say("joined \(change.new)")
       break
     }
@@ -181,10 +181,10 @@ while let line = readLine() {
     }
     say("ended")
   case "over":
-    for await change in state.values(.initial) where change.new == .ended { break }
+    for await change in state.values(options: .initial) where change.new == .ended { break }
     say("over")
   case "trouble":
-    for await change in state.values(.initial) {
+    for await change in state.values(options: .initial) {
       guard case .unavailable(let reason) = change.new else { continue }
       say("trouble \(reason)")
       break

@@ -101,12 +101,12 @@ package final class OnRelease: Sendable {
 extension MessageCenter {
   /// Observes with a closure whose release runs `onRelease`; nothing else holds what that hangs on.
   package func observe<M: Message>(
-    _ type: M.Type, _ options: ObservationOptions<Messages<M>> = [],
+    _ type: M.Type, options: ObservationOptions<Messages<M>> = [],
     onRelease: @escaping @Sendable () -> Void,
     _ observer: @escaping @Sendable (M) -> Void = { _ in }
   ) -> ObservationToken {
     let probe = OnRelease(onRelease)
-    return observe(type, options) { message in
+    return observe(type, options: options) { message in
       probe.touch()
       observer(message)
     }

@@ -78,7 +78,7 @@ struct SoakWorker {
     let token =
       switch Int.random(in: 0..<8, using: &random) {
       case 0: world.center.observe(SoakNote.self) { _ in count() }
-      case 1: world.center.observe(SoakNote.self, .once) { _ in count() }
+      case 1: world.center.observe(SoakNote.self, options: .once) { _ in count() }
       case 2: world.center.observe(SoakNote.self, on: queue) { _ in count() }
       case 3: world.center.observe(SoakNote.self, on: queue, buffering: .oldest(4)) { _ in count() }
       case 4: world.center.messages(of: SoakMove.self, about: thing).observe { _ in count() }
@@ -87,7 +87,7 @@ struct SoakWorker {
           count()
         }
       case 6: world.center.anyMessage.observe { _ in count() }
-      default: world.level.observe(on: queue, .initial) { _ in count() }
+      default: world.level.observe(on: queue, options: .initial) { _ in count() }
       }
     tokens.append(token)
     counts.registrations.wrappingAdd(1, ordering: .relaxed)

@@ -165,22 +165,23 @@ final class ObserverListRun: @unchecked Sendable {
   ) -> ObservationToken {
     switch kind {
     case .ticks:
-      center.observe(Tick.self, options(isOnce)) { [unowned self] _ in
+      center.observe(Tick.self, options: options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .moves:
-      center.observe(Moved.self, options(isOnce)) { [unowned self] _ in
+      center.observe(Moved.self, options: options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .movesOfOne:
-      center.messages(of: Moved.self, about: thing).observe(options(isOnce)) { [unowned self] _ in
+      center.messages(of: Moved.self, about: thing).observe(options: options(isOnce)) {
+        [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .everything:
-      center.anyMessage.observe(options(isOnce)) { [unowned self] _ in
+      center.anyMessage.observe(options: options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
@@ -193,12 +194,12 @@ final class ObserverListRun: @unchecked Sendable {
   ) -> Registration {
     switch kind {
     case .ticks, .everything:
-      center.observe(Tick.self, owner: owner, options(isOnce)) { [unowned self] _, _ in
+      center.observe(Tick.self, owner: owner, options: options(isOnce)) { [unowned self] _, _ in
         canary.check()
         hear(index)
       }
     case .moves:
-      center.messages(of: Moved.self).withSubject.observe(owner: owner, options(isOnce)) {
+      center.messages(of: Moved.self).withSubject.observe(owner: owner, options: options(isOnce)) {
         [unowned self] _, posted in
         require(
           posted.subject.map { ObjectIdentifier($0) } == posts[posts.count - 1].subject,
@@ -207,7 +208,8 @@ final class ObserverListRun: @unchecked Sendable {
         hear(index)
       }
     case .movesOfOne:
-      center.messages(of: Moved.self, about: thing).observe(owner: owner, options(isOnce)) {
+      center.messages(of: Moved.self, about: thing).observe(owner: owner, options: options(isOnce))
+      {
         [unowned self] _, _ in
         canary.check()
         hear(index)

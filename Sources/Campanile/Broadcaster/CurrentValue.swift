@@ -4,7 +4,7 @@
 /// private let state = CurrentValue(false)
 /// var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 ///
-/// player.isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+/// player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
 ///   button.isSelected = change.new
 /// }
 /// state.value = true
@@ -16,7 +16,7 @@
 /// ```swift
 /// @CurrentValue private(set) var isPlaying = false
 ///
-/// player.$isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+/// player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
 ///   button.isSelected = change.new
 /// }
 /// ```

@@ -2,7 +2,7 @@ extension MessageCenter {
   /// The last message of a type as a state, so that a late observer can begin with it.
   ///
   /// ```swift
-  /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, .initial) {
+  /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, options: .initial) {
   ///   screen, change in screen.title = change.new?.title ?? "nothing"
   /// }
   /// ```

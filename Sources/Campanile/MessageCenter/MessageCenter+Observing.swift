@@ -19,7 +19,7 @@ extension MessageCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = .init(),
+    options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
@@ -51,7 +51,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
@@ -75,7 +75,7 @@ extension MessageCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = .init(),
+    options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
@@ -107,7 +107,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = .init(),
+    options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
@@ -135,7 +135,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = .init(),
+    options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
@@ -183,7 +183,7 @@ extension MessageCenter {
   )
   public func observe<M: Message>(
     _ type: M.Type, about subject: M.Subject?, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
     _ observer: (M) throws -> Void
   ) -> ObservationToken { fatalError("An unavailable function was called") }
 
@@ -194,7 +194,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject>(
     _ type: M.Type, about subject: M.Subject?, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
     _ observer: (Owner, M) throws -> Void
   ) -> Registration { fatalError("An unavailable function was called") }
 }

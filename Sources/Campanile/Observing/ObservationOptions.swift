@@ -1,7 +1,7 @@
 /// Options of an observation: `.once` for every source, `.initial` and `.distinct` for a state.
 ///
 /// ```swift
-/// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
+/// state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in … }
 /// ```
 @frozen
 public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {

@@ -6,7 +6,7 @@ extension ObservationSource {
   /// ```
   ///
   /// It observes from the call on, before it suspends. If your next code causes the element, make a
-  /// sequence with ``values(buffering:_:file:line:)`` before it.
+  /// sequence with ``values(buffering:options:file:line:)`` before it.
   ///
   /// - Parameters:
   ///   - limit: How long to wait.
@@ -18,7 +18,7 @@ extension ObservationSource {
   public func next(
     within limit: Duration, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Element {
-    let values = values(buffering: .oldest(1), .init(), file: file, line: line)
+    let values = values(buffering: .oldest(1), options: .init(), file: file, line: line)
     let end = ContinuousClock.now + limit
     let timer = Task { [registration = values.registration] in
       try await Task.sleep(until: end, clock: .continuous)

@@ -2,7 +2,7 @@ extension ObservationSource {
   @inline(never)
   private func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: ObservationOptions<Self>
+    options: ObservationOptions<Self>
   ) -> Registration {
     var settings = options.settings
     if request.buffering != .unbounded, let isRepetition = settings.isRepetition.take() {
@@ -17,11 +17,11 @@ extension ObservationSource {
   private func register(
     _ owner: (any AnyObject & Sendable)?, _ isolation: AsyncRunner.Isolation,
     _ buffering: Buffering, _ location: CallSite, _ body: consuming ObserverBody<Element>,
-    _ options: ObservationOptions<Self>
+    options: ObservationOptions<Self>
   ) -> Registration {
     var request = ObservationRequest(owner: owner, buffering, location)
     request.isolation = isolation
-    return register(request, body, options)
+    return register(request, body, options: options)
   }
 
   /// Observes until the token is released.
@@ -40,13 +40,13 @@ extension ObservationSource {
   ///   the observation has already ended.
   public func observe(
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(),
+    options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery, buffering, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(observer), options))
+    return ObservationToken(register(request, ObserverBody(observer), options: options))
   }
 
   /// Observes until the owner ends; the observer receives the owner.
@@ -70,12 +70,12 @@ extension ObservationSource {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
+    options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options)
+    return register(request, ObserverBody(owner, observer), options: options)
   }
 
   /// Observes on the main actor until the token is released.
@@ -93,13 +93,13 @@ extension ObservationSource {
   ///   the observation has already ended.
   public func observe(
     on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(),
+    options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery.delivery, buffering, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(onMain: observer), options))
+    return ObservationToken(register(request, ObserverBody(onMain: observer), options: options))
   }
 
   /// Observes on the main actor until the owner ends; the observer receives the owner.
@@ -122,12 +122,12 @@ extension ObservationSource {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
+    options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, onMain: observer), options)
+    return register(request, ObserverBody(owner, onMain: observer), options: options)
   }
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
@@ -146,13 +146,13 @@ extension ObservationSource {
   @discardableResult
   public func observe<Instance: Actor>(
     on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(),
+    options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
       on: instance, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(isolatedTo: instance, observer), options)
+    return register(request, ObserverBody(isolatedTo: instance, observer), options: options)
   }
 }
 
@@ -175,13 +175,13 @@ extension ObservationSource {
   ///   the observation has already ended.
   public func observeAsync(
     execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
+    options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
     ObservationToken(
       register(
         nil, .none, buffering, CallSite(file: file, line: line),
-        ObserverBody(execution, observer), options))
+        ObserverBody(execution, observer), options: options))
   }
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
@@ -204,12 +204,12 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
+    options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     register(
       owner, .none, buffering, CallSite(file: file, line: line),
-      ObserverBody(owner, execution, observer), options)
+      ObserverBody(owner, execution, observer), options: options)
   }
 
   /// Observes asynchronously on the main actor until the token is released, which cancels the
@@ -231,14 +231,14 @@ extension ObservationSource {
   ///   the observation has already ended.
   public func observeAsync(
     on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
     ObservationToken(
       register(
         nil, .main, buffering, CallSite(file: file, line: line),
-        ObserverBody(execution, observer), options))
+        ObserverBody(execution, observer), options: options))
   }
 
   /// Observes asynchronously on the main actor until the owner ends; the owner is kept alive during
@@ -263,13 +263,13 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     register(
       owner, .main, buffering, CallSite(file: file, line: line),
-      ObserverBody(owner, execution, observer), options)
+      ObserverBody(owner, execution, observer), options: options)
   }
 
   /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
@@ -292,7 +292,7 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Instance: Actor>(
     on instance: Instance, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) async throws -> Void
   ) -> Registration {
@@ -300,7 +300,7 @@ extension ObservationSource {
       try await observer(instance, element)
     }
     return register(
-      instance, .of(instance), buffering, CallSite(file: file, line: line), body, options)
+      instance, .of(instance), buffering, CallSite(file: file, line: line), body, options: options)
   }
 
   /// The elements sent from now on, as an asynchronous sequence.
@@ -318,7 +318,7 @@ extension ObservationSource {
   ///   - line: The caller's line.
   @_optimize(size)
   public func values(
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
     let location = CallSite(file: file, line: line)

@@ -6,7 +6,7 @@
 ///   var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 /// }
 ///
-/// player.isPlaying.map { !$0 }.observe(owner: button, on: .main, [.initial, .distinct]) {
+/// player.isPlaying.map { !$0 }.observe(owner: button, on: .main, options: [.initial, .distinct]) {
 ///   button, change in button.isEnabled = change.new
 /// }
 /// ```

@@ -22,12 +22,12 @@ extension ObservableNotificationCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
     notifications(of: name).observe(
-      on: delivery, buffering: buffering, options, file: file, line: line, observer)
+      on: delivery, buffering: buffering, options: options, file: file, line: line, observer)
   }
 
   /// Observes the notifications of a name until the owner ends, and passes the owner to the
@@ -53,12 +53,13 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
     notifications(of: name).observe(
-      owner: owner, on: delivery, buffering: buffering, options, file: file, line: line, observer)
+      owner: owner, on: delivery, buffering: buffering, options: options, file: file, line: line,
+      observer)
   }
 
   /// Observes the notifications of a name on the main actor until the token is released.
@@ -76,12 +77,12 @@ extension ObservableNotificationCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<NotificationSource> = .init(),
+    options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
     notifications(of: name).observe(
-      on: delivery, buffering: buffering, options, file: file, line: line, observer)
+      on: delivery, buffering: buffering, options: options, file: file, line: line, observer)
   }
 
   /// Observes the notifications of a name on the main actor until the owner ends, and passes the
@@ -107,12 +108,13 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: MainDelivery,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
     notifications(of: name).observe(
-      owner: owner, on: delivery, buffering: buffering, options, file: file, line: line, observer)
+      owner: owner, on: delivery, buffering: buffering, options: options, file: file, line: line,
+      observer)
   }
 
   /// Observes the notifications of a name on an actor until the actor ends.
@@ -134,12 +136,12 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Instance: Actor>(
     _ name: Notification.Name?, on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<NotificationSource> = .init(),
+    options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, PostedNotification) throws -> Void
   ) -> Registration {
     notifications(of: name).observe(
-      on: instance, buffering: buffering, options, file: file, line: line, observer)
+      on: instance, buffering: buffering, options: options, file: file, line: line, observer)
   }
 }
 

@@ -50,10 +50,8 @@ public final class ObservableState<Value: Sendable>: Observable {
     self.state = state.readOnly
     newest = state.value
     // `.initial`, so that no change between reading the value and observing is missed.
-    state.observe(owner: self, on: .main, .initial, file: file, line: line) { follower, change in
-      follower.registrar.withMutation(of: follower, keyPath: \.value) {
-        follower.newest = change.new
-      }
+    state.observe(owner: self, on: .main, options: .initial, file: file, line: line) { me, change in
+      me.registrar.withMutation(of: me, keyPath: \.value) { me.newest = change.new }
     }
   }
 }

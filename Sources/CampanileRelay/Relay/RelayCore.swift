@@ -288,11 +288,13 @@ final class RelayCore: RelayReceiver, Sendable {
     let states = state.readOnly
     await withTaskGroup { group in
       group.addTask {
-        let first = await states.values(.initial).first { $0.new != .connecting }
+        let first = await states.values(options: .initial).first { $0.new != .connecting }
         if first?.new == .connected { try? await self.flush(onlyPosts: true) }
       }
       group.addTask {
-        _ = await states.values(.initial).first { $0.new != .connecting && $0.new != .connected }
+        _ = await states.values(options: .initial).first {
+          $0.new != .connecting && $0.new != .connected
+        }
       }
       await group.next()
       group.cancelAll()

@@ -6,7 +6,7 @@ extension Recorder {
   /// key path.
   ///
   /// ```swift
-  /// let volumes = Recorder(observing: player.volume, [.initial])
+  /// let volumes = Recorder(observing: player.volume, options: [.initial])
   /// let everything = Recorder(observing: center.anyMessage)
   /// ```
   ///
@@ -21,14 +21,14 @@ extension Recorder {
   ///   - line: The caller's line.
   public convenience init<Source: ObservationSource<Value>>(
     observing source: Source, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Source> = .init(),
+    buffering: Buffering = .unbounded, options: ObservationOptions<Source> = .init(),
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(timeout: timeout, clock: clock)
     log.recognize(delivery)
     let token = source.observe(
-      on: delivery, buffering: buffering, options, file: file, line: line
+      on: delivery, buffering: buffering, options: options, file: file, line: line
     ) { [log] value in log.append(value, deliveredBy: delivery) }
     keep(token.registration)
     atStop { withExtendedLifetime(token) {} }

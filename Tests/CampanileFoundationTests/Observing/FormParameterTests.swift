@@ -61,17 +61,17 @@ struct FormParameterTests {
     let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [center.observe(name, on: place, buffering: .oldest(1), .once) { hear($0.number) }]
-      : sources.map { $0.observe(on: place, buffering: .oldest(1), .once) { hear($0) } }
+      ? [center.observe(name, on: place, buffering: .oldest(1), options: .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place, buffering: .oldest(1), options: .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) {
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), options: .once) {
           hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { hear($1) }
+        source.observe(owner: tower, on: place, buffering: .oldest(1), options: .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)
@@ -87,17 +87,17 @@ struct FormParameterTests {
     let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [center.observe(name, on: place, buffering: .oldest(1), .once) { hear($0.number) }]
-      : sources.map { $0.observe(on: place, buffering: .oldest(1), .once) { hear($0) } }
+      ? [center.observe(name, on: place, buffering: .oldest(1), options: .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place, buffering: .oldest(1), options: .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) {
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), options: .once) {
           hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { hear($1) }
+        source.observe(owner: tower, on: place, buffering: .oldest(1), options: .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)
@@ -115,12 +115,12 @@ struct FormParameterTests {
       let registrations =
         isByName
         ? [
-          center.observe(name, on: ear, buffering: .oldest(1), .once) {
+          center.observe(name, on: ear, buffering: .oldest(1), options: .once) {
             $0.heard.record($1.number)
           }
         ]
         : sources.map { source in
-          source.observe(on: ear, buffering: .oldest(1), .once) { $0.heard.record($1) }
+          source.observe(on: ear, buffering: .oldest(1), options: .once) { $0.heard.record($1) }
         }
       postTwo(areOthers: !isByName)
       // The actor is busy until this closure ends.
@@ -134,8 +134,8 @@ struct FormParameterTests {
 
   @Test("A sequence of one value ends with it, whatever it is of")
   func sequences() async {
-    let sequences = sources.map { $0.values(.once) }
-    let named = center.notifications(of: name).values(.once)
+    let sequences = sources.map { $0.values(options: .once) }
+    let named = center.notifications(of: name).values(options: .once)
     postTwo()
     for sequence in sequences { #expect(await contents(of: sequence) == [1]) }
     #expect(await contents(of: named).map(\.number) == [8])

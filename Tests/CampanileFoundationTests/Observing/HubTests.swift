@@ -73,7 +73,7 @@ struct HubTests {
         heard.record($0.number)
         itself.value?.cancel()
       })
-    let once = source.observe(.once) { [heard] in heard.record($0.number) }
+    let once = source.observe(options: .once) { [heard] in heard.record($0.number) }
     #expect(hub.feedCount == 2)
     center.post(.tick, 1, object: object)
     #expect(hub.feedCount == 1)

@@ -72,8 +72,8 @@ struct TypedNotificationTests {
     "H3 a failure ends nobody, and does not use up an observer or sequence that wants one value")
   func failureAndOnce() async {
     let source = center.notifications(of: Rung.self, onFailure: { _ in })
-    let token = source.observe(.once) { [heard] in heard.record($0.number) }
-    let values = source.values(.once)
+    let token = source.observe(options: .once) { [heard] in heard.record($0.number) }
+    let values = source.values(options: .once)
     postNonsense()
     #expect(token.isActive && center.registrations.count == 2)
     for number in 1...2 { center.post(Rung(number: number)) }

@@ -144,7 +144,7 @@ struct InitialTests {
   func once() {
     let counter = Counter()
     let heard = Recorder<Int>()
-    let token = counter.changes(of: \.count, options: .initial).observe(.once) {
+    let token = counter.changes(of: \.count, options: .initial).observe(options: .once) {
       heard.record($0.new)
     }
     counter.count = 1

@@ -96,7 +96,7 @@ struct CombinationTests {
     let owner = SharedLog()
     let queue = DispatchQueue(label: "kvo")
     counter.changes(of: \.count, options: choice.sourceOptions).observe(
-      owner: owner, on: .queue(queue), choice.isOnce ? .once : []
+      owner: owner, on: .queue(queue), options: choice.isOnce ? .once : []
     ) { owner, change in
       owner.lines.record("\(change.phase) \(change.old.map { "\($0)" } ?? "-") \(change.new)")
     }

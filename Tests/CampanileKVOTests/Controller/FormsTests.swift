@@ -192,7 +192,9 @@ struct FormsTests {
         return Made(token, line)
       case .changes:
         line = #line + 1
-        let token = object.changes(of: path, options: ofSource).observe(isOnce ? .once : []) {
+        let token = object.changes(of: path, options: ofSource).observe(
+          options: isOnce ? .once : []
+        ) {
           [weak store] in try store?.hear(nil, $0)
         }
         return Made(token, line)
@@ -200,7 +202,7 @@ struct FormsTests {
         guard let store else { preconditionFailure("There is an owner in this form") }
         line = #line + 1
         let registration = object.changes(of: path, options: ofSource).observe(
-          owner: store, isOnce ? .once : []
+          owner: store, options: isOnce ? .once : []
         ) { try $0.hear(nil, $1) }
         return Made(registration, line)
       }
@@ -654,19 +656,20 @@ struct FormsTests {
       isMain
       ? stage.changes(of: \.light, options: .old) : counter.changes(of: \.count, options: .old)
     let tokens = [
-      changes.observe(on: manual.delivery.ordered, buffering: .oldest(1), .once) { [store] in
+      changes.observe(on: manual.delivery.ordered, buffering: .oldest(1), options: .once) {
+        [store] in
         try store.hear(nil, $0)
       },
-      changes.observe(on: .main.ordered, buffering: .oldest(1), .once) { [store] in
+      changes.observe(on: .main.ordered, buffering: .oldest(1), options: .once) { [store] in
         try store.hear(nil, $0)
       },
     ]
     let registrations =
       tokens.map(\.registration) + [
         changes.observe(
-          owner: store, on: manual.delivery.ordered, buffering: .oldest(1), .once
+          owner: store, on: manual.delivery.ordered, buffering: .oldest(1), options: .once
         ) { try $0.hear(nil, $1) },
-        changes.observe(owner: store, on: .main.ordered, buffering: .oldest(1), .once) {
+        changes.observe(owner: store, on: .main.ordered, buffering: .oldest(1), options: .once) {
           try $0.hear(nil, $1)
         },
       ]

@@ -290,15 +290,15 @@ struct AsyncObserverTests {
     let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
     let canceled = Inbox<Bool>()
     let tokens = [
-      center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in
+      center.messages(of: Tick.self).observeAsync(execution: execution, options: .once) { _ in
         await Task.yield()
         canceled.record(Task.isCancelled)
       },
-      ticks.observeAsync(execution: execution, .once) { _ in
+      ticks.observeAsync(execution: execution, options: .once) { _ in
         await Task.yield()
         canceled.record(Task.isCancelled)
       },
-      state.observeAsync(execution: execution, .once) { _ in
+      state.observeAsync(execution: execution, options: .once) { _ in
         await Task.yield()
         canceled.record(Task.isCancelled)
       },
@@ -346,7 +346,7 @@ struct AsyncObserverTests {
     func onceKeepsNothingWaiting() async throws {
       let (gates, call, life) = (CheckpointGates(), AsyncGate(), LiveCount())
       let source = Broadcaster<Tracked>(registry: gates.makeRegistry())
-      let token = source.observeAsync(.once) { _ in await call.pass() }
+      let token = source.observeAsync(options: .once) { _ in await call.pass() }
       // Who sends checks the registration first, and is let through; its task is held there.
       let passage = Gate()
       passage.open()
@@ -378,7 +378,9 @@ struct AsyncObserverTests {
       guard event.kind == .ended, let token = ending.withLock({ $0.take() }) else { return }
       waits.record(token.cancelAndWait())
     }
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in }
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution, options: .once) {
+      _ in
+    }
     ending.withLock { $0 = token }
     center.post(Tick(number: 1))
     #expect(await waits.values(count: 1) == [.insideObserver])

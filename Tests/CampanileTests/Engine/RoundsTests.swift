@@ -157,7 +157,7 @@
         }
       case .mappedStates:
         return { number in
-          let token = state.map { "\($0)" }.observe(.distinct) { _ in }
+          let token = state.map { "\($0)" }.observe(options: .distinct) { _ in }
           state.value = number
           token.cancel()
         }
@@ -172,7 +172,7 @@
         return { number in
           let center = MessageCenter()
           let latest = center.latest(of: Tick.self)
-          let token = latest.observe(.initial) { _ in }
+          let token = latest.observe(options: .initial) { _ in }
           center.post(Tick(number: number))
           token.cancel()
         }

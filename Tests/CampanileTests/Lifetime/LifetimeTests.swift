@@ -83,7 +83,7 @@ struct LifetimeTests {
     }
     slot.set(center)
     let token = center.messages(of: Visit.self, about: subject.value!).observeAsync(
-      execution: .concurrent, .once
+      execution: .concurrent, options: .once
     ) { _ in
       await gate.pass()
       states.record(Task.isCancelled)

@@ -136,7 +136,7 @@ struct TokenBagTests {
   func onlyCall(execution: AsyncExecution) async {
     let (gate, states) = (AsyncGate(), Inbox<Bool>())
     func call(in bag: TokenBag) {
-      center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in
+      center.messages(of: Tick.self).observeAsync(execution: execution, options: .once) { _ in
         await gate.pass()
         states.record(Task.isCancelled)
       }.store(in: bag)

@@ -138,7 +138,7 @@ struct TokenTests {
 
   @Test("Once waits for a delivery that is not paused")
   func pauseOnce() {
-    let token = center.observe(Tick.self, .once) { [heard] in heard.record($0.number) }
+    let token = center.observe(Tick.self, options: .once) { [heard] in heard.record($0.number) }
     token.pause()
     center.post(Tick(number: 1))
     #expect(token.isActive)

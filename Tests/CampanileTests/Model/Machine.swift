@@ -160,7 +160,7 @@ extension Machine.Face {
       observe: { spec, delivery, subject, owner, observer in
         if spec.scope == .wild {
           return .token(
-            center.anyMessage.observe(on: delivery, spec.isOnce ? .once : []) {
+            center.anyMessage.observe(on: delivery, options: spec.isOnce ? .once : []) {
               if let message = $0.message as? Machine.Numbered { observer(message.number) }
             })
         }
@@ -207,15 +207,15 @@ extension Machine.Face {
     _ observer: @escaping @Sendable (S.Element) -> Void
   ) -> Machine.Held {
     switch owner {
-    case nil: return .token(source.observe(on: delivery, options) { observer($0) })
+    case nil: return .token(source.observe(on: delivery, options: options) { observer($0) })
     case .plain(let owner):
       return .registration(
-        source.observe(owner: owner, on: delivery, options) {
+        source.observe(owner: owner, on: delivery, options: options) {
           (_: Player, value: S.Element) in observer(value)
         })
     case .living(let owner):
       return .registration(
-        source.observe(owner: owner, on: delivery, options) {
+        source.observe(owner: owner, on: delivery, options: options) {
           (_: Room, value: S.Element) in observer(value)
         })
     }

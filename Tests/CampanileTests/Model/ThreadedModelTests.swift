@@ -41,9 +41,9 @@ struct ThreadedModelTests {
   func currentValue(width: Int) {
     for seed in Seed.some(Effort.times(2, long: 4)) {
       let state = CurrentValue(Tag(thread: 0, number: 0))
-      let followers = (0..<3).map { _ in Recorder(observing: state, [.initial]) }
+      let followers = (0..<3).map { _ in Recorder(observing: state, options: [.initial]) }
       let queue = TestQueue("followers")
-      let queued = Recorder(observing: state, on: queue.delivery, [.initial])
+      let queued = Recorder(observing: state, on: queue.delivery, options: [.initial])
       queue.flush()
       onThreads(width) { thread in
         var random = SeededGenerator(seed &+ UInt64(thread))
@@ -51,7 +51,7 @@ struct ThreadedModelTests {
         for number in 1...800 / width {
           state.value = Tag(thread: thread, number: number)
           // Others come and go; each begins with the value and misses nothing while it is there.
-          if random.once(in: 8) { mine.append(Recorder(observing: state, [.initial])) }
+          if random.once(in: 8) { mine.append(Recorder(observing: state, options: [.initial])) }
           if random.once(in: 8), let late = mine.popLast() { checkChain(late, seed) }
         }
         for late in mine { checkChain(late, seed) }

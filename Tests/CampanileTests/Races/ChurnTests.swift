@@ -100,7 +100,9 @@ struct ChurnTests {
     case 0: return center.observe(Tick.self) { _ in canary.check() }
     case 1: return center.observe(Tick.self, on: .queue(queues[0])) { _ in canary.check() }
     case 2:
-      return center.observe(Tick.self, on: .queue(queues[1]).ordered, .once) { _ in canary.check() }
+      return center.observe(Tick.self, on: .queue(queues[1]).ordered, options: .once) { _ in
+        canary.check()
+      }
     case 3:
       return center.messages(of: LevelChanged.self, about: subjects[0]).observe {
         [center] message in

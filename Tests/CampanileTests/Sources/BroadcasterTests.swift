@@ -33,7 +33,7 @@ struct BroadcasterTests {
   func view() {
     let source = Source()
     let token = source.finished.observe { [heard] in heard.record($0) }
-    let once = source.finished.observe(.once) { [heard] in heard.record($0 * 10) }
+    let once = source.finished.observe(options: .once) { [heard] in heard.record($0 * 10) }
     source.finish(7)
     source.finish(8)
     withExtendedLifetime((token, once)) {}
@@ -55,7 +55,7 @@ struct BroadcasterTests {
 
   @Test("Once, a nested send does not call the observer again")
   func onceNested() {
-    let token = ticks.observe(.once) { [ticks, heard] in
+    let token = ticks.observe(options: .once) { [ticks, heard] in
       heard.record($0)
       ticks.send($0 + 1)
     }

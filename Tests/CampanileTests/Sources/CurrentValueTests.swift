@@ -25,10 +25,10 @@ struct CurrentValueTests {
     let state = CurrentValue(Box())
     let olds = Recorder<Bool>()
     let tokens = [
-      state.observe(.withoutOld) { olds.record($0.old != nil) },
-      state.observe([.initial, .withoutOld]) { _ in },
-      state.map { $0 }.observe(.withoutOld) { olds.record($0.old != nil) },
-      state.observe(on: queue.delivery, buffering: .newest(1), .withoutOld) { _ in },
+      state.observe(options: .withoutOld) { olds.record($0.old != nil) },
+      state.observe(options: [.initial, .withoutOld]) { _ in },
+      state.map { $0 }.observe(options: .withoutOld) { olds.record($0.old != nil) },
+      state.observe(on: queue.delivery, buffering: .newest(1), options: .withoutOld) { _ in },
     ]
     #expect(state.update { isKnownUniquelyReferenced(&$0) })
     queue.flush()
@@ -48,7 +48,7 @@ struct CurrentValueTests {
       func play() { level += 1 }
     }
     let player = Player()
-    let token = player.$level.observe(.initial) { [heard] in heard.record($0.new) }
+    let token = player.$level.observe(options: .initial) { [heard] in heard.record($0.new) }
     player.play()
     #expect((player.level, player.$level.value) == (2, 2))
     #expect(heard.values == [1, 2])
@@ -66,8 +66,9 @@ struct CurrentValueTests {
   @Test("Distinct compares old values, also for a follower that says it uses none")
   func distinctWithoutOld() {
     let tokens = [
-      state.observe([.distinct, .withoutOld]) { [heard] in heard.record($0.new) },
-      state.map { $0 }.observe([.distinct, .withoutOld]) { [heard] in heard.record($0.new) },
+      state.observe(options: [.distinct, .withoutOld]) { [heard] in heard.record($0.new) },
+      state.map { $0 }.observe(options: [.distinct, .withoutOld]) { [heard] in heard.record($0.new)
+      },
     ]
     state.update { $0 = 0 }
     state.update { $0 = 1 }
@@ -144,7 +145,7 @@ struct CurrentValueTests {
     let others = Recorder<Int>()
     let tokens = [
       state.observe { [heard] in heard.record($0.new) },
-      state.observe(.distinct) { others.record($0.new) },
+      state.observe(options: .distinct) { others.record($0.new) },
     ]
     for value in [0, 1, 1, 2, 1, 1] { state.value = value }
     withExtendedLifetime(tokens) {}
@@ -156,7 +157,7 @@ struct CurrentValueTests {
   func initial() {
     state.value = 3
     let changes = Recorder<ValueChange<Int>>()
-    let token = state.observe(.initial) { changes.record($0) }
+    let token = state.observe(options: .initial) { changes.record($0) }
     #expect(changes.values.map(\.new) == [3])
     #expect(changes.values.first?.isInitial == true)
     #expect(changes.values.first?.old == nil)
@@ -173,7 +174,7 @@ struct CurrentValueTests {
     let token = Slot<ObservationToken>()
     let done = onThread { [state, heard] in
       token.set(
-        state.observe(.initial) { change in
+        state.observe(options: .initial) { change in
           overlap.run {
             if change.isInitial { gate.pass() }
             heard.record(change.new)
@@ -193,7 +194,7 @@ struct CurrentValueTests {
 
   @Test("K14 once and distinct wait for the first change that differs")
   func onceDistinct() {
-    let token = state.observe([.once, .distinct]) { [heard] in heard.record($0.new) }
+    let token = state.observe(options: [.once, .distinct]) { [heard] in heard.record($0.new) }
     for value in [0, 0, 1, 2] { state.value = value }
     #expect(heard.values == [1])
     #expect(!token.isActive)
@@ -241,7 +242,7 @@ struct CurrentValueTests {
   @Test("A read-only view can be read and followed")
   func view() {
     let device = Device()
-    let token = device.isPlaying.observe([.initial, .distinct]) { [heard] change in
+    let token = device.isPlaying.observe(options: [.initial, .distinct]) { [heard] change in
       heard.record(change.new ? 1 : 0)
     }
     device.play()

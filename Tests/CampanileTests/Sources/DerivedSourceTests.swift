@@ -21,7 +21,7 @@ struct DerivedSourceTests {
     try await checkOnce(state.combined(with: other).signal.map(\.new.1)) { other.value = $0 }
     // Not through a transformed signal:
     let gate = AsyncGate()
-    let token = state.observeAsync(execution: .concurrent, .once) { [heard] in
+    let token = state.observeAsync(execution: .concurrent, options: .once) { [heard] in
       await gate.pass()
       heard.record($0.new)
     }
@@ -30,7 +30,7 @@ struct DerivedSourceTests {
 
   private func checkOnce(_ source: Signal<Int>, _ send: (Int) -> Void) async throws {
     let gate = AsyncGate()
-    let token = source.observeAsync(execution: .concurrent, .once) { [heard] in
+    let token = source.observeAsync(execution: .concurrent, options: .once) { [heard] in
       await gate.pass()
       heard.record($0)
     }
@@ -60,8 +60,8 @@ struct DerivedSourceTests {
     let (gate, returned) = (AsyncGate(), Recorder<Int>())
     let state = CurrentValue(0)
     let tokens = [
-      ticks.map { $0 }.observeAsync(.once) { _ in await gate.pass() },
-      state.observeAsync(.once) { _ in await gate.pass() },
+      ticks.map { $0 }.observeAsync(options: .once) { _ in await gate.pass() },
+      state.observeAsync(options: .once) { _ in await gate.pass() },
     ]
     // One before its call begins, and one during it.
     ticks.send(1)
@@ -231,7 +231,7 @@ struct DerivedSourceTests {
   func ownSource() async {
     let (own, screen) = (OwnSource(ticks: ticks), Screen())
     let sequence = own.values(buffering: .newest(1))
-    let token = own.observe(.once) { [heard] in heard.record($0) }
+    let token = own.observe(options: .once) { [heard] in heard.record($0) }
     own.observe(owner: screen) { $0.heard.record($1) }
     for number in 1...2 { ticks.send(number) }
     #expect(heard.values == [1])

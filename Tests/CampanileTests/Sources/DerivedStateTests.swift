@@ -14,7 +14,7 @@ struct DerivedStateTests {
   func mapped() {
     let ten = number.map { $0 * 10 }
     let changes = Recorder<ValueChange<Int>>()
-    let token = ten.observe(.initial) { changes.record($0) }
+    let token = ten.observe(options: .initial) { changes.record($0) }
     #expect(ten.value == 10)
     number.value = 2
     #expect(ten.value == 20)
@@ -29,10 +29,12 @@ struct DerivedStateTests {
   func distinct() {
     let isBig = number.map { $0 > 2 }
     let all = isBig.observe { [heard] _ in heard.record(1) }
-    let distinct = isBig.observe([.initial, .distinct]) { [heard] in
+    let distinct = isBig.observe(options: [.initial, .distinct]) { [heard] in
       heard.record($0.new ? 20 : 10)
     }
-    let first = isBig.observe([.once, .distinct]) { [heard] in heard.record($0.new ? 200 : 100) }
+    let first = isBig.observe(options: [.once, .distinct]) { [heard] in
+      heard.record($0.new ? 200 : 100)
+    }
     number.value = 2
     number.value = 3
     number.value = 4
@@ -44,7 +46,7 @@ struct DerivedStateTests {
   @Test("A mapped state of a mapped state, read-only views and sequences of them")
   func chained() async {
     let text = number.readOnly.map { $0 * 10 }.map { "\($0)" }
-    let sequence = text.values(.initial)
+    let sequence = text.values(options: .initial)
     number.value = 2
     number.finish()
     #expect(await all(sequence).map(\.new) == ["10", "20"])
@@ -58,7 +60,7 @@ struct DerivedStateTests {
     let name = CurrentValue("a")
     let both = number.combined(with: name)
     let told = Recorder<String>()
-    let token = both.observe(.initial) { change in
+    let token = both.observe(options: .initial) { change in
       let old = change.old.map { "\($0.0)\($0.1)" } ?? "nothing"
       told.record("\(old) \(change.new.0)\(change.new.1)")
     }
@@ -88,7 +90,7 @@ struct DerivedStateTests {
     let other = CurrentValue(0)
     let both = number.combined(with: other)
     let changes = Recorder<ValueChange<(Int, Int)>>()
-    let token = both.observe(.initial) { changes.record($0) }
+    let token = both.observe(options: .initial) { changes.record($0) }
     onThreads(width) { thread in
       for step in 1...200 {
         if thread.isMultiple(of: 2) {
@@ -150,7 +152,7 @@ struct DerivedStateTests {
     let changes = Recorder<ValueChange<(Int, Int)>>()
     number.finish()
     number.value = 2
-    let token = both.observe(.initial) { changes.record($0) }
+    let token = both.observe(options: .initial) { changes.record($0) }
     other.value = 5
     #expect(changes.values.map(\.new.0) == [1, 1])
     #expect(changes.values.map(\.new.1) == [0, 5])
@@ -215,7 +217,7 @@ struct DerivedStateTests {
     #expect(latest.value == nil)
     center.post(Tick(number: 1))
     center.post(Tick(number: 2))
-    let token = center.latest(of: Tick.self).observe(.initial) { [heard] in
+    let token = center.latest(of: Tick.self).observe(options: .initial) { [heard] in
       heard.record($0.new?.number ?? 0)
     }
     center.post(Tick(number: 3))
@@ -247,7 +249,7 @@ struct DerivedStateTests {
     center.post(Tick(number: 2))
     #expect(before.value == Tick(number: 1))
     let after = center.latest(of: Tick.self)
-    let token = after.observe(.initial) { [heard] in heard.record($0.new?.number ?? 0) }
+    let token = after.observe(options: .initial) { [heard] in heard.record($0.new?.number ?? 0) }
     center.post(Tick(number: 3))
     #expect(heard.values == [0, 3])
     #expect(center.latest(of: Tick.self).value == Tick(number: 3))

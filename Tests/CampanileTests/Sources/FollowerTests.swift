@@ -12,7 +12,7 @@ struct FollowerTests {
   )
   func onceConcurrently() async throws {
     let gate = AsyncGate()
-    let token = state.observeAsync(execution: .concurrent, .once) { [heard] in
+    let token = state.observeAsync(execution: .concurrent, options: .once) { [heard] in
       await gate.pass()
       heard.record($0.new)
     }
@@ -28,7 +28,7 @@ struct FollowerTests {
     arguments: [AsyncExecution.oneAtATime, .concurrent])
   func onceCancelsItself(execution: AsyncExecution) async throws {
     let released = Recorder<Int>()
-    let token = state.observeAsync(execution: execution, .once) {
+    let token = state.observeAsync(execution: execution, options: .once) {
       [held = OnRelease { released.record(1) }] _ in
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
       try withExtendedLifetime(held) { try Task.checkCancellation() }
@@ -43,7 +43,7 @@ struct FollowerTests {
     "K14 a concurrent follower has its calls side by side after the initial call", arguments: 1...8)
   func concurrently(attempt: Int) async throws {
     let (initial, later) = (AsyncGate(), AsyncGate())
-    let token = state.observeAsync(execution: .concurrent, .initial) { [heard] change in
+    let token = state.observeAsync(execution: .concurrent, options: .initial) { [heard] change in
       await (change.isInitial ? initial : later).pass()
       heard.record(change.new)
     }
@@ -61,7 +61,7 @@ struct FollowerTests {
   @Test("K13 an asynchronous follower that cancels its task in its initial call hears what follows")
   func initialCancelsItself() async throws {
     let gate = AsyncGate()
-    let token = state.observeAsync(.initial) { [heard] change in
+    let token = state.observeAsync(options: .initial) { [heard] change in
       heard.record(change.new)
       if !change.isInitial { return }
       await gate.pass()
@@ -87,7 +87,7 @@ struct FollowerTests {
       if $0.kind == .registered { state.value = 2 }
     }
     let olds = Recorder<Int?>()
-    let token = state.observe(on: target.delivery, .initial) { [heard] in
+    let token = state.observe(on: target.delivery, options: .initial) { [heard] in
       heard.record($0.new)
       olds.record($0.old)
       if $0.isInitial { slot.value?.pause() }
@@ -121,7 +121,7 @@ struct FollowerTests {
         registration.resume()
       }
     }
-    let token = state.observe(.initial) { [heard] in heard.record($0.new) }
+    let token = state.observe(options: .initial) { [heard] in heard.record($0.new) }
     #expect(heard.values == [2])
     state.value = 3
     #expect(heard.values == [2, 3])
@@ -130,7 +130,7 @@ struct FollowerTests {
 
   @Test("K14 nor while it is paused there, but when it resumes")
   func pausedInside() {
-    let token = state.observe(.initial) { [state, heard] change in
+    let token = state.observe(options: .initial) { [state, heard] change in
       heard.record(change.new)
       if change.isInitial {
         state.value = 2
@@ -147,12 +147,12 @@ struct FollowerTests {
 
   @Test("K14 nor after the value finished there, nor where it wanted one call")
   func finished() {
-    let once = state.observe([.initial, .once]) { [state, heard] change in
+    let once = state.observe(options: [.initial, .once]) { [state, heard] change in
       heard.record(change.new)
       if change.isInitial { state.value = 2 }
     }
     #expect(heard.values == [1])
-    let token = state.observe(.initial) { [state, heard] change in
+    let token = state.observe(options: .initial) { [state, heard] change in
       heard.record(change.new)
       if change.isInitial {
         state.value = 3
@@ -167,7 +167,7 @@ struct FollowerTests {
   func endedAsync() async {
     let gate = AsyncGate()
     let inbox = Inbox<Int>()
-    let token = state.observeAsync(execution: .concurrent, .initial) { change in
+    let token = state.observeAsync(execution: .concurrent, options: .initial) { change in
       inbox.record(change.new)
       await gate.pass()
     }
@@ -183,7 +183,7 @@ struct FollowerTests {
   func failing() {
     let state = CurrentValue(1)
     let failures = Recorder(observing: state.failures)
-    let token = state.observe(.initial) { [heard] change in
+    let token = state.observe(options: .initial) { [heard] change in
       heard.record(change.new)
       throw TestFailure()
     }

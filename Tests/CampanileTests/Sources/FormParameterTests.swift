@@ -46,22 +46,23 @@ struct FormParameterTests {
     let place = manual.delivery.ordered
     let tokens = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        on: place, buffering: .oldest(1), .once
+        on: place, buffering: .oldest(1), options: .once
       ) { [heard] in heard.record($0.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: place, buffering: .oldest(1), .once
+        on: place, buffering: .oldest(1), options: .once
       ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) },
+      ticks.observe(on: place, buffering: .oldest(1), options: .once) { [heard] in heard.record($0)
+      },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: place, buffering: .oldest(1), .once
+        owner: screen, on: place, buffering: .oldest(1), options: .once
       ) { [heard] in heard.record($1.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: place, buffering: .oldest(1), .once
+        owner: screen, on: place, buffering: .oldest(1), options: .once
       ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: place, buffering: .oldest(1), .once) { [heard] in
+      ticks.observe(owner: screen, on: place, buffering: .oldest(1), options: .once) { [heard] in
         heard.record($1)
       },
     ]
@@ -76,24 +77,25 @@ struct FormParameterTests {
   @MainActor func onMain() async throws {
     let tokens = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        on: .main.ordered, buffering: .oldest(1), .once
+        on: .main.ordered, buffering: .oldest(1), options: .once
       ) { [heard] in heard.record($0.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: .main.ordered, buffering: .oldest(1), .once
+        on: .main.ordered, buffering: .oldest(1), options: .once
       ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
+      ticks.observe(on: .main.ordered, buffering: .oldest(1), options: .once) { [heard] in
         heard.record($0)
       },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: .main.ordered, buffering: .oldest(1), .once
+        owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once
       ) { [heard] in heard.record($1.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: .main.ordered, buffering: .oldest(1), .once
+        owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once
       ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
+      ticks.observe(owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once) {
+        [heard] in
         heard.record($1)
       },
     ]
@@ -111,12 +113,12 @@ struct FormParameterTests {
     let registrations = await ear.run { ear in
       let registrations = [
         center.messages(of: LevelChanged.self, about: player).observe(
-          on: ear, buffering: .oldest(1), .once
+          on: ear, buffering: .oldest(1), options: .once
         ) { $0.heard.record($1.level) },
         center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-          on: ear, buffering: .oldest(1), .once
+          on: ear, buffering: .oldest(1), options: .once
         ) { ear, posted in ear.heard.record(posted.message.level) },
-        ticks.observe(on: ear, buffering: .oldest(1), .once) { $0.heard.record($1) },
+        ticks.observe(on: ear, buffering: .oldest(1), options: .once) { $0.heard.record($1) },
       ]
       postTwo()
       // The actor is busy until this closure ends.
@@ -168,7 +170,7 @@ struct FormParameterTests {
   @Test("K12 Sequences")
   func sequences() async {
     let levels = center.messages(of: LevelChanged.self, about: player).values(buffering: .newest(1))
-    let (numbers, first) = (ticks.values(buffering: .newest(1)), ticks.values(.once))
+    let (numbers, first) = (ticks.values(buffering: .newest(1)), ticks.values(options: .once))
     postTwo()
     #expect(levels.droppedCount == 1 && numbers.droppedCount == 1)
     ticks.finish()

@@ -15,7 +15,7 @@ struct InitialCallTests {
       onThread { slot.value?.value = 2 }()
     }
     slot.set(state)
-    let token = state.observe(.initial) { [heard] in heard.record($0.new) }
+    let token = state.observe(options: .initial) { [heard] in heard.record($0.new) }
     #expect(heard.values == [2])
     state.value = 3
     #expect(heard.values == [2, 3])
@@ -29,7 +29,8 @@ struct InitialCallTests {
   func waiting(buffering: Buffering) async {
     let (state, target) = (CurrentValue(1), ManualTarget())
     let changes = Recorder<String>()
-    let token = state.observe(on: target.delivery, buffering: buffering, .initial) { change in
+    let token = state.observe(on: target.delivery, buffering: buffering, options: .initial) {
+      change in
       changes.record("\(change.old ?? 0) to \(change.new)\(change.isInitial ? ", initial" : "")")
     }
     state.value = 2
@@ -47,7 +48,9 @@ struct InitialCallTests {
     for _ in 0..<50 {
       let (state, values) = (CurrentValue(0), Recorder<Int>())
       let token = state.signal.observeAsync(execution: .concurrent) { _ in }
-      let told = state.observeAsync(execution: .concurrent, .initial) { values.record($0.new) }
+      let told = state.observeAsync(execution: .concurrent, options: .initial) {
+        values.record($0.new)
+      }
       for value in 1...8 { state.value = value }
       let all = await values.values(count: 9)
       #expect(Set(all) == Set(0...8))
@@ -75,7 +78,7 @@ struct InitialCallTests {
       for number in 2...3 { slot.value!.value = Ending(number) }
     }
     slot.set(state)
-    let token = state.observe(.initial) { [heard] in heard.record($0.new.number) }
+    let token = state.observe(options: .initial) { [heard] in heard.record($0.new.number) }
     #expect(heard.values == [3, 4])
     slot.set(nil)
     withExtendedLifetime((token, events)) {}
@@ -86,7 +89,9 @@ struct InitialCallTests {
     let queue = TestQueue()
     let state = CurrentValue(1)
     let other = state.observe(on: queue.delivery) { [heard] in heard.record($0.new * 100) }
-    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
+    let token = state.observe(on: queue.delivery, options: .initial) { [heard] in
+      heard.record($0.new)
+    }
     queue.flush()
     #expect(heard.values == [1])
     state.value = 2

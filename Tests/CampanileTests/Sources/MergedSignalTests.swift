@@ -71,7 +71,7 @@ struct MergedSignalTests {
   func once(width: Int) {
     for _ in 0..<50 {
       let heard = Recorder<Int>()
-      let token = merged.observe(.once) { heard.record($0) }
+      let token = merged.observe(options: .once) { heard.record($0) }
       onThreads(width) { [keys, clicks] in $0 % 2 == 0 ? keys.send($0) : clicks.send($0) }
       #expect(heard.count == 1)
       #expect(!token.isActive)

@@ -28,14 +28,16 @@ struct PausedFollowerTests {
   {
     let body = record()
     return switch way {
-    case .immediate: state.observe(options) { body($0) }
-    case .queued: state.observe(on: queue.delivery, options) { body($0) }
-    case .ordered: state.observe(on: queue.delivery.ordered, options) { body($0) }
-    case .bounded: state.observe(on: queue.delivery, buffering: .newest(4), options) { body($0) }
-    case .main: state.observe(on: .main, options) { body($0) }
-    case .asynchronous: state.observeAsync(options) { body($0) }
-    case .boundedAsynchronous: state.observeAsync(buffering: .newest(4), options) { body($0) }
-    case .concurrent: state.observeAsync(execution: .concurrent, options) { body($0) }
+    case .immediate: state.observe(options: options) { body($0) }
+    case .queued: state.observe(on: queue.delivery, options: options) { body($0) }
+    case .ordered: state.observe(on: queue.delivery.ordered, options: options) { body($0) }
+    case .bounded:
+      state.observe(on: queue.delivery, buffering: .newest(4), options: options) { body($0) }
+    case .main: state.observe(on: .main, options: options) { body($0) }
+    case .asynchronous: state.observeAsync(options: options) { body($0) }
+    case .boundedAsynchronous:
+      state.observeAsync(buffering: .newest(4), options: options) { body($0) }
+    case .concurrent: state.observeAsync(execution: .concurrent, options: options) { body($0) }
     }
   }
 
@@ -49,7 +51,7 @@ struct PausedFollowerTests {
   @Test("K14 The initial call is made though an older change has taken the place of its request")
   func requestLostWithOlderChange() throws {
     let target = ManualTarget()
-    let token = state.observe(on: .target(target), buffering: .newest(1), .initial) {
+    let token = state.observe(on: .target(target), buffering: .newest(1), options: .initial) {
       [body = record()] in body($0)
     }
     token.pause()
@@ -225,7 +227,7 @@ struct PausedFollowerTests {
   @Test("K14 A pause in the initial call of a task: what it missed is told when it resumes")
   func initialUnderWay() async throws {
     let gate = AsyncGate()
-    let token = state.observeAsync(.initial) { [body = record()] change in
+    let token = state.observeAsync(options: .initial) { [body = record()] change in
       if change.isInitial { await gate.pass() }
       body(change)
     }
@@ -258,7 +260,7 @@ struct PausedFollowerTests {
 
   @Test("K14 A sequence of a state that was paused reads one change for what it missed")
   func sequence() async {
-    var values = state.values(.initial).makeAsyncIterator()
+    var values = state.values(options: .initial).makeAsyncIterator()
     state.value = 1
     for one in state.registrations { one.registration.pause() }
     for value in 2...4 { state.value = value }

@@ -55,9 +55,9 @@ struct PausedSequencesTests {
       token =
         form.isMapped
         ? state.map { $0 }.observe(
-          on: .target(target), buffering: form.buffering, .distinct, record)
+          on: .target(target), buffering: form.buffering, options: .distinct, record)
         : state.observe(
-          on: .target(target), buffering: form.buffering, form.options, record)
+          on: .target(target), buffering: form.buffering, options: form.options, record)
     }
 
     /// The most that has waited.

@@ -57,7 +57,7 @@ struct RareSituationTests {
       }
     }
     let (state, heard) = (CurrentValue(Title()), Recorder<String>())
-    let token = state.observe(.distinct) { heard.record($0.new.text.withLock { $0 }) }
+    let token = state.observe(options: .distinct) { heard.record($0.new.text.withLock { $0 }) }
     state.update { title in title.text.withLock { $0 = "changed" } }
     #expect(heard.values == [])
     let other = Title()
@@ -73,11 +73,11 @@ struct RareSituationTests {
     let (one, other) = (CurrentValue(0.0), CurrentValue(0.0))
     let calls = Recorder<Double>()
     let tokens = [
-      one.observe(.distinct) { change in
+      one.observe(options: .distinct) { change in
         calls.record(change.new)
         if calls.count < 100 { other.value = change.new }
       },
-      other.observe(.distinct) { change in
+      other.observe(options: .distinct) { change in
         calls.record(change.new)
         if calls.count < 100 { one.value = change.new }
       },

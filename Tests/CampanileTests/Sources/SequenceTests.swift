@@ -293,8 +293,8 @@ struct SequenceTests {
   func once() async {
     let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
     let keyed = KeyedCenter<Int>()
-    let first = ticks.values(.once)
-    let both = [state.values(.once), state.values([.once, .initial])]
+    let first = ticks.values(options: .once)
+    let both = [state.values(options: .once), state.values(options: [.once, .initial])]
     let buffer = SequenceBuffer(.unbounded, DeliveryCounters())
     let wide = keyed.register(
       .inPlace(),
@@ -358,8 +358,8 @@ struct SequenceTests {
   @Test("The values of a current value can be distinct, one, and end with finish()")
   func currentValueOptions() async {
     let state = CurrentValue(1)
-    let distinct = state.values([.distinct, .initial])
-    let once = state.values(.once)
+    let distinct = state.values(options: [.distinct, .initial])
+    let once = state.values(options: .once)
     for value in [1, 2, 2, 3] { state.value = value }
     state.finish()
     #expect(await all(distinct).map(\.new) == [1, 2, 3])

@@ -88,7 +88,7 @@ struct SkippingTests {
   @Test("An only call is not used up by a post that skips it")
   func once() {
     let center = MessageCenter()
-    let token = center.messages(of: Tick.self).observe(.once) { [heard] in
+    let token = center.messages(of: Tick.self).observe(options: .once) { [heard] in
       heard.record("\($0.number)")
     }
     center.post(Tick(number: 1), skipping: token.registration)

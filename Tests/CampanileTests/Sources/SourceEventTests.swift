@@ -81,7 +81,7 @@ struct SourceEventTests {
       center.observe(Tick.self) { _ in },
       center.observe(Tick.self, on: queue.delivery) { _ in },
       center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in },
-      center.observe(Tick.self, .once) { _ in },
+      center.observe(Tick.self, options: .once) { _ in },
       center.messages(of: Tick.self).observeAsync { _ in },
       center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in },
       center.anyMessage.observe { _ in },
@@ -146,13 +146,13 @@ struct SourceEventTests {
     let failures = Recorder(observing: state.failures.map { _ in "failed" })
     let own = Slot<ObservationToken>()
     own.set(
-      state.observe(.distinct) { _ in
+      state.observe(options: .distinct) { _ in
         own.value?.cancel()
         throw TestFailure()
       })
     state.value = 1
     #expect(events.values.count { $0 == .failed } == 1)
-    let once = state.observeAsync(.once) { _ in throw TestFailure() }
+    let once = state.observeAsync(options: .once) { _ in throw TestFailure() }
     state.value = 2
     try await failures.expect("failed", "failed", within: patience)
     #expect(events.values.count { $0 == .failed } == 2)

@@ -174,34 +174,34 @@ extension NumberSource.Request {
     }
     let token: ObservationToken? =
       switch form {
-      case .immediate: source.observe(options, line: line) { try body(number($0)) }
+      case .immediate: source.observe(options: options, line: line) { try body(number($0)) }
       case .queued:
-        source.observe(on: delivery, options, line: line) { try callAtPlace(number($0)) }
+        source.observe(on: delivery, options: options, line: line) { try callAtPlace(number($0)) }
       case .ordered:
-        source.observe(on: delivery.ordered, options, line: line) {
+        source.observe(on: delivery.ordered, options: options, line: line) {
           try callAtPlace(number($0))
         }
       case .bounded:
-        source.observe(on: delivery, buffering: .newest(10_000), options, line: line) {
+        source.observe(on: delivery, buffering: .newest(10_000), options: options, line: line) {
           try callAtPlace(number($0))
         }
       case .main:
-        source.observe(on: .main, options, line: line) {
+        source.observe(on: .main, options: options, line: line) {
           MainActor.assertIsolated()
           try body(number($0))
         }
       case .task:
-        source.observeAsync(options, line: line) {
+        source.observeAsync(options: options, line: line) {
           await Task.yield()
           try body(number($0))
         }
       case .concurrent:
-        source.observeAsync(execution: .concurrent, options, line: line) {
+        source.observeAsync(execution: .concurrent, options: options, line: line) {
           await Task.yield()
           try body(number($0))
         }
       case .taskOnMain:
-        source.observeAsync(on: .main, options, line: line) {
+        source.observeAsync(on: .main, options: options, line: line) {
           await Task.yield()
           MainActor.assertIsolated()
           try body(number($0))
@@ -216,38 +216,38 @@ extension NumberSource.Request {
     let actor = actor!
     return switch form {
     case .ownedAtQueue:
-      source.observe(owner: owner, on: delivery, options, line: line) {
+      source.observe(owner: owner, on: delivery, options: options, line: line) {
         try callAtPlace(number($1))
       }
     case .ownedOnMain:
-      source.observe(owner: owner, on: .main, options, line: line) {
+      source.observe(owner: owner, on: .main, options: options, line: line) {
         MainActor.assertIsolated()
         try body(number($1))
       }
     case .actor:
-      source.observe(on: actor, options, line: line) {
+      source.observe(on: actor, options: options, line: line) {
         $0.assertIsolated()
         try body(number($1))
       }
     case .ownedTask:
-      source.observeAsync(owner: owner, options, line: line) {
+      source.observeAsync(owner: owner, options: options, line: line) {
         await Task.yield()
         try body(number($1))
       }
     case .ownedTaskOnMain:
-      source.observeAsync(owner: owner, on: .main, options, line: line) {
+      source.observeAsync(owner: owner, on: .main, options: options, line: line) {
         await Task.yield()
         MainActor.assertIsolated()
         try body(number($1))
       }
     case .taskOnActor:
-      source.observeAsync(on: actor, options, line: line) {
+      source.observeAsync(on: actor, options: options, line: line) {
         await Task.yield()
         $0.assertIsolated()
         try body(number($1))
       }
     default:
-      source.observe(owner: owner, options, line: line) { try body(number($1)) }
+      source.observe(owner: owner, options: options, line: line) { try body(number($1)) }
     }
   }
 }

@@ -69,7 +69,7 @@ extension Screen {
     counter.changes(of: \.count, options: .old).observe(owner: self, on: .main) { s, c in
       s.text = "count: " + String(c.old ?? 0) + " to " + String(c.new) + " " + s.text
     }
-    counter.changes(of: \.name).observe(owner: self, on: .main, .once) { s, c in
+    counter.changes(of: \.name).observe(owner: self, on: .main, options: .once) { s, c in
       s.text = s.text.isEmpty ? "name: " + c.new : s.text + ", " + c.new + " " + String(10)
     }
     counter.changes(of: \.count).observeAsync(owner: self, on: .main) { s, c in

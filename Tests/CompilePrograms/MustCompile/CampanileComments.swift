@@ -23,7 +23,7 @@ final class Player: Sendable {
   func stop() { state.value = false }
 
   func follow(_ player: Player, _ button: Button) {
-    player.isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+    player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
       button.isSelected = change.new
     }
     state.value = true
@@ -35,7 +35,7 @@ final class WrappedPlayer {
   @CurrentValue private(set) var isPlaying = false
 
   func follow(_ player: WrappedPlayer, _ button: Button) {
-    player.$isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+    player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
       button.isSelected = change.new
     }
   }
@@ -78,7 +78,7 @@ final class Screen: PlayerDelegate {
   func show(_ change: ValueChange<Bool>) { title = change.new ? "playing" : "silent" }
 
   func follow(_ state: CurrentValue<Bool>) {
-    state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+    state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
       screen.show(change)
     }
   }
@@ -227,7 +227,7 @@ enum ReadOnlyStates {
 
   @MainActor
   static func follow(_ player: Player, _ button: Button) {
-    player.isPlaying.map { !$0 }.observe(owner: button, on: .main, [.initial, .distinct]) {
+    player.isPlaying.map { !$0 }.observe(owner: button, on: .main, options: [.initial, .distinct]) {
       button, change in button.isEnabled = change.new
     }
   }
@@ -256,7 +256,7 @@ final class Counter {
   }
 
   func begin(_ center: MessageCenter) {
-    center.latest(of: TrackChanged.self).observe(owner: self, on: .main, .initial) {
+    center.latest(of: TrackChanged.self).observe(owner: self, on: .main, options: .initial) {
       screen, change in screen.title = change.new?.title ?? "nothing"
     }
   }

@@ -85,7 +85,7 @@ func expecting(_ titles: Recorder<String>) async throws {
 }
 
 func observing(_ player: Player, _ center: MessageCenter) {
-  let volumes = Recorder(observing: player.volume, [.initial])
+  let volumes = Recorder(observing: player.volume, options: [.initial])
   let everything = Recorder(observing: center.anyMessage)
   precondition(volumes.values.count == 1 && everything.values.isEmpty)
 }

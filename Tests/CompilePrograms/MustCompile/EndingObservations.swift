@@ -74,7 +74,7 @@ final class LogOfOne {
   private var token: ObservationToken?
 
   func start(_ center: MessageCenter) {
-    token = center.observe(TrackChanged.self, .once) { print("first: \($0.title)") }
+    token = center.observe(TrackChanged.self, options: .once) { print("first: \($0.title)") }
   }
 }
 

@@ -32,7 +32,7 @@ final class TitleLabel {
   var text = ""
 
   func follow(_ player: Player) {
-    player.track.observe(owner: self, on: .main, [.initial, .distinct]) { label, change in
+    player.track.observe(owner: self, on: .main, options: [.initial, .distinct]) { label, change in
       label.text = change.new.title
     }
   }

@@ -71,7 +71,8 @@ nonisolated final class Counter: SharedObservable {
     counter.changes(of: \.count).observe(owner: self, on: .main.ordered) { screen, change in
       screen.text = "\(change.new)"
     }
-    counter.changes(of: \.count, options: .distinct).observe(owner: self, on: .main, .once) {
+    counter.changes(of: \.count, options: .distinct).observe(owner: self, on: .main, options: .once)
+    {
       [weak counter] screen, change in
       if let counter { screen.countChanged(counter, change) }
     }

@@ -32,13 +32,15 @@ final class Screen {
     levels.withSubject.observe(owner: self, on: .main) { screen, posted in
       screen.loudest = posted.subject
     }
-    center.observe(TrackChanged.self, owner: self, on: .main, buffering: .newest(1), .once) {
+    center.observe(TrackChanged.self, owner: self, on: .main, buffering: .newest(1), options: .once)
+    {
       screen, message in
       screen.show(message)
     }
     center.observe(TrackChanged.self, owner: self, on: .main) { $0.show($1) }
       .store(in: observations)
-    player.isPlaying.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+    player.isPlaying.observe(owner: self, on: .main, options: [.initial, .distinct]) {
+      screen, change in
       screen.title = change.new ? "playing" : "silent"
     }
     center.anyMessage.observe(owner: self, on: .main) { screen, posted in

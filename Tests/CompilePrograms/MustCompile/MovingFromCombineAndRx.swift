@@ -38,7 +38,7 @@ final class Slider {
   var position = 0.0
 
   func follow(_ volume: Volume) {
-    volume.level.observe(owner: self, on: .main, [.initial, .distinct]) { slider, change in
+    volume.level.observe(owner: self, on: .main, options: [.initial, .distinct]) { slider, change in
       slider.position = change.new
     }
   }
@@ -69,7 +69,7 @@ final class Field: Sendable {
 }
 
 func search(_ field: Field) async {
-  let queries = field.text.values(buffering: .newest(1), .initial)
+  let queries = field.text.values(buffering: .newest(1), options: .initial)
     .map { $0.new.lowercased() }
     .filter { $0.count > 2 }
   for await query in queries {

@@ -37,37 +37,38 @@ final class Button {
 
   init(_ player: Player, _ disk: Disk, _ center: MessageCenter) {
     let label = player.isPlaying.map { $0 ? "Stop" : "Play" }
-    label.observe(owner: self, on: .main, [.initial, .distinct]) { button, change in
+    label.observe(owner: self, on: .main, options: [.initial, .distinct]) { button, change in
       button.title = change.new
     }
     let mayRecord = player.isPlaying.combined(with: disk.isFull).map { !$0 && !$1 }
-    mayRecord.observe(owner: self, on: .main, .initial) { button, change in
+    mayRecord.observe(owner: self, on: .main, options: .initial) { button, change in
       button.isEnabled = change.new
     }
     let latest = center.latest(of: TrackChanged.self)
-    latest.observe(owner: self, on: .main, .initial) { button, change in
+    latest.observe(owner: self, on: .main, options: .initial) { button, change in
       button.title = change.new?.title ?? "nothing"
     }
   }
 
   init(_ recorder: Recorder) {
-    recorder.$isRecording.observe(owner: self, on: .main, .initial) { button, change in
+    recorder.$isRecording.observe(owner: self, on: .main, options: .initial) { button, change in
       button.isSelected = change.new
     }
   }
 
   init(_ player: Player) {
-    player.isPlaying.observe(owner: self, on: .main, .initial) { button, change in
+    player.isPlaying.observe(owner: self, on: .main, options: .initial) { button, change in
       button.isSelected = change.new
     }
-    player.isPlaying.observe(owner: self, on: .main, [.initial, .distinct]) { button, change in
+    player.isPlaying.observe(owner: self, on: .main, options: [.initial, .distinct]) {
+      button, change in
       button.title = change.new ? "Stop" : "Play"
     }
   }
 }
 
 func follow(_ lines: CurrentValue<[String]>) {
-  let token = lines.observe(.withoutOld) { change in print(change.new.count) }
+  let token = lines.observe(options: .withoutOld) { change in print(change.new.count) }
   lines.update { $0.append("one more") }
   withExtendedLifetime(token) {}
 }
@@ -88,7 +89,8 @@ actor ProgressList {
   }
 
   func run() async throws {
-    for await change in pending.values(buffering: .newest(1), .initial) where !change.new.isEmpty {
+    for await change in pending.values(buffering: .newest(1), options: .initial)
+    where !change.new.isEmpty {
       let newest = pending.update { pending in
         defer { pending = [:] }
         return pending
@@ -109,7 +111,7 @@ func add() -> Int {
 }
 
 func read(_ player: Player) async {
-  for await change in player.isPlaying.values(.initial) {
+  for await change in player.isPlaying.values(options: .initial) {
     print(change.new ? "playing" : "silent")
   }
 }

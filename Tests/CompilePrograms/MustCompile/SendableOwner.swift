@@ -24,7 +24,7 @@ nonisolated final class Meter: Sendable {
     }
     center.observe(LevelChanged.self, owner: self, on: .queue(queue)) { $0.note($1) }
     center.observe(LevelChanged.self, owner: self, on: .queue(queue).ordered) { $0.note($1) }
-    center.observe(LevelChanged.self, owner: self, on: .mainQueue, .once) { $0.note($1) }
+    center.observe(LevelChanged.self, owner: self, on: .mainQueue, options: .once) { $0.note($1) }
     center.observe(LevelChanged.self, owner: self) { meter, _ in
       meter.count.wrappingAdd(1, ordering: .relaxed)
     }

@@ -21,7 +21,7 @@ func read(
     print(message.level)
   }
   for await value in broadcaster.values() { print(value) }
-  for await change in state.values([.initial, .distinct]) { print(change.new) }
+  for await change in state.values(options: [.initial, .distinct]) { print(change.new) }
   for await posted in center.anyMessage.values() { print(posted.message) }
 }
 

@@ -47,7 +47,7 @@ func testExpectations(
   _ queue: DispatchQueue
 ) async throws {
   let titles = Recorder(observing: TrackChanged.self, in: center)
-  let volumes = Recorder(observing: volume, [.initial])
+  let volumes = Recorder(observing: volume, options: [.initial])
   let everything = Recorder(reading: ticks.values())
 
   try await titles.expect(TrackChanged(title: "Aria"), TrackChanged(title: "Var. 1"))

@@ -4,5 +4,5 @@ import Campanile
 struct Track {}
 
 func follow(_ state: CurrentValue<Track>) -> ObservationToken {
-  state.observe(.distinct) { _ in }
+  state.observe(options: .distinct) { _ in }
 }

@@ -2,5 +2,5 @@
 import Campanile
 
 func follow(_ ticks: Broadcaster<Int>) -> ObservationToken {
-  ticks.observe(.initial) { print($0) }
+  ticks.observe(options: .initial) { print($0) }
 }

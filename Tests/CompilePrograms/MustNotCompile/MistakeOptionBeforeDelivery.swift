@@ -1,4 +1,4 @@
-// expect-error: 10:59: argument 'on' must precede unnamed argument #3
+// expect-error: 10:68: argument 'on' must precede argument 'options'
 // The options come before the delivery.
 import Campanile
 
@@ -7,6 +7,6 @@ struct TrackChanged: MessageCenter.Message { var title: String }
 @MainActor
 final class Screen {
   func follow(_ center: MessageCenter) {
-    center.observe(TrackChanged.self, owner: self, .once, on: .main) { _, _ in }
+    center.observe(TrackChanged.self, owner: self, options: .once, on: .main) { _, _ in }
   }
 }

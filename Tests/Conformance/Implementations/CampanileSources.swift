@@ -99,11 +99,12 @@ private func follow<S: ObservationSource>(
   if let owner = wish.owner {
     return Handle(
       source.observe(
-        owner: owner, on: wish.delivery, buffering: wish.buffering, options
+        owner: owner, on: wish.delivery, buffering: wish.buffering, options: options
       ) { (_: Owner, value: S.Element) in try observer(value) })
   }
   return Handle(
-    source.observe(on: wish.delivery, buffering: wish.buffering, options) { (value: S.Element) in
+    source.observe(on: wish.delivery, buffering: wish.buffering, options: options) {
+      (value: S.Element) in
       try observer(value)
     })
 }

@@ -206,7 +206,7 @@ enum Posting {
     let ours = Contender(Contender.ours) {
       let center = MessageCenter()
       let sink = Sink()
-      let tokens = (0..<count).map { _ in center.observe(Message8.self, [], observer(sink)) }
+      let tokens = (0..<count).map { _ in center.observe(Message8.self, observer(sink)) }
       return .loop { iterations in
         for value in 0..<iterations { center.post(Message8(value)) }
         withExtendedLifetime(tokens) {}

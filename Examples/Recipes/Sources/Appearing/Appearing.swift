@@ -5,7 +5,7 @@ final class VolumeScreen {
   private let observations = TokenBag()
 
   init(_ volume: ReadOnlyState<Int>) {
-    volume.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+    volume.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
       print("shows \(change.new)")
     }.store(in: observations)
     observations.pause()

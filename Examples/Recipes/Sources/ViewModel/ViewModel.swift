@@ -12,9 +12,9 @@ final class Player: Sendable {
   private(set) var caption = ""
 
   init(_ player: Player) {
-    player.caption.observe(owner: self, on: .main, [.initial, .distinct]) { model, change in
-      model.caption = change.new
-      print(change.new)
+    player.caption.observe(owner: self, on: .main, options: [.initial, .distinct]) {
+      $0.caption = $1.new
+      print($1.new)
     }
   }
 }

@@ -13,7 +13,7 @@ final class Screen {
 
   func follow(_ keyboard: Keyboard, _ counter: Counter) {
     keyboard.observe(owner: self, on: .main) { screen, letter in screen.text.append(letter) }
-    counter.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+    counter.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
       screen.counts.append(change.new)
     }
   }
