@@ -208,9 +208,9 @@ final class ObserverListRun: @unchecked Sendable {
         hear(index)
       }
     case .movesOfOne:
-      center.messages(of: Moved.self, about: thing).observe(owner: owner, options: options(isOnce))
-      {
-        [unowned self] _, _ in
+      center.messages(of: Moved.self, about: thing).observe(
+        owner: owner, options: options(isOnce)
+      ) { [unowned self] _, _ in
         canary.check()
         hear(index)
       }

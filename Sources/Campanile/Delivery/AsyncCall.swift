@@ -16,10 +16,12 @@ final class AsyncCall: Sendable {
   /// The calls that the current task is part of, and those that wait for one of them.
   ///
   /// A wait for a call ends with the call, though the waiting call may continue.
+  static var running: [AsyncCall] { running(among: known) }
+
   @_optimize(size)
-  static var running: [AsyncCall] {
+  private static func running(among calls: [AsyncCall]) -> [AsyncCall] {
     var running: [AsyncCall] = []
-    for call in known {
+    for call in calls {
       if call.hasEnded.load(ordering: .acquiring) { running = [] } else { running.append(call) }
     }
     return running
@@ -27,8 +29,9 @@ final class AsyncCall: Sendable {
 
   static var isInside: Bool { !running.isEmpty }
 
-  static func isCurrent(_ observer: DeliveryCounters) -> Bool {
-    running.contains { $0.observer.counters === observer }
+  /// Whether one of `calls`, as `running` gave them, is still a call of the observer.
+  static func isRunning(of observer: DeliveryCounters, among calls: [AsyncCall]) -> Bool {
+    running(among: calls).contains { $0.observer.counters === observer }
   }
 
   /// Refuses every later value of the observer that the current task calls: this is its only call.

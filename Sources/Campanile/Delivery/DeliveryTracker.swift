@@ -18,6 +18,13 @@ package final class DeliveryTracker: Sendable {
   /// - Parameter isAwaited: Whether the current task, or one that it begins, is to wait.
   package init(isAwaited: Bool = true) { waiters = isAwaited ? AsyncCall.running : [] }
 
+  /// Whether the wait is part of a call of the observer.
+  ///
+  /// The thread that makes the deliveries need not be the one that waits.
+  func isWait(inside observer: DeliveryCounters) -> Bool {
+    AsyncCall.isRunning(of: observer, among: waiters)
+  }
+
   /// Whether the current task is part of the call of an asynchronous observer.
   package static var isInsideCall: Bool { AsyncCall.isInside }
 

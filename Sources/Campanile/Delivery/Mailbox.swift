@@ -102,7 +102,7 @@ public final class Mailbox: Sendable {
       return list.registry.note(.dropped, of: post, at: id, in: list)
     }
     // An asynchronous observer that waits for a post cannot wait for its own turn.
-    if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.tracked(by: nil) }
+    if post.tracker?.isWait(inside: counters) == true { post = post.tracked(by: nil) }
     post.tracker?.begin()
     var (envelope, value, job) = (Envelope(post, at: id, in: list), value, Urgency?.none)
     let admission = decide {

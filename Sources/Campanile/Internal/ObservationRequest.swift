@@ -285,7 +285,7 @@ extension ObservationRequest {
       guard isWanted?(value, post.subject) ?? true else { return }
       var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-      if post.tracker != nil, AsyncCall.isCurrent(runner.mailbox.counters) {
+      if post.tracker?.isWait(inside: runner.mailbox.counters) == true {
         post = post.tracked(by: nil)
       }
       post.tracker?.begin()

@@ -22,7 +22,7 @@ final class TraceStorage: Sendable {
     /// The numbers of the sources that are recorded, until they are released.
     fileprivate var followed: [ObjectIdentifier: UInt64] = [:]
     /// The last source and observation that were found to belong together.
-    fileprivate var newestFollowed: (source: UInt64, follower: ObjectIdentifier)?
+    fileprivate var newestFollowed: (source: UInt64, follower: ObjectIdentifier, run: Int)?
     var threads: [UInt64: String] = [:]
     /// The number of threads at which the names of those without records are forgotten.
     private var threadLimit = 1_024
@@ -163,7 +163,7 @@ extension TraceStorage.State {
     _ number: UInt64, _ name: String, _ follower: TraceStorage.Follower
   ) -> Bool {
     let id = ObjectIdentifier(follower)
-    if let newestFollowed, newestFollowed == (number, id) { return true }
+    if let newestFollowed, newestFollowed == (number, id, follower.run) { return true }
     if let known = sources[number], known.run >= follower.run {
       guard known.follower == id else { return false }
     } else {
@@ -171,7 +171,7 @@ extension TraceStorage.State {
       sources[number] = TraceStorage.Source(name: name, follower: id, run: follower.run)
       followed[id] = number
     }
-    newestFollowed = (number, id)
+    newestFollowed = (number, id, follower.run)
     return true
   }
 }

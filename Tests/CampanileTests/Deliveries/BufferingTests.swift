@@ -86,9 +86,9 @@ struct BufferingTests {
   @Test("K12 K16 a bounded observer asked for once has one call, and is gone after it")
   func once() throws {
     let leaks = LeakTracker()
-    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(5), options: .once)
-    {
-      [heard, probe = leaks.makeProbe("closure")] in
+    let token = center.observe(
+      Tick.self, on: queue.delivery, buffering: .newest(5), options: .once
+    ) { [heard, probe = leaks.makeProbe("closure")] in
       probe.touch()
       heard.record($0.number)
     }

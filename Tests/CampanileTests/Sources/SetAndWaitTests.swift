@@ -90,4 +90,50 @@ struct SetAndWaitTests {
     #expect(await heard.values(count: 2) == [1, 2])
     withExtendedLifetime(token) {}
   }
+
+  @Test("In an asynchronous follower it does not wait for it, if another thread is notifying")
+  func insideWhileOtherThreadNotifies() async {
+    let gate = Gate()
+    let tokens = [
+      state.observeAsync { [state, heard] change in
+        if change.new == 1 {
+          async let set: Void = state.setAndWait(2)
+          while state.value != 2 { await Task.yield() }
+          gate.open()
+          try await set
+        }
+        heard.record(change.new)
+      },
+      // Until the gate is open, the thread that has set 1 is notifying.
+      state.observe { if $0.new == 1 { gate.pass() } },
+    ]
+    let done = onThread { [state] in state.value = 1 }
+    #expect(await heard.values(count: 2) == [1, 2])
+    done()
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("It waits for an asynchronous follower whose call is notifying")
+  func notifiedByTheFollower() async throws {
+    let (isSet, gate) = (AsyncGate(), Gate())
+    let tokens = [
+      state.observeAsync { [state, heard] change in
+        if change.new == 1 {
+          await isSet.pass()
+          state.value = 2
+        }
+        heard.record(change.new)
+      },
+      state.observe { if $0.new == 2 { gate.pass() } },
+    ]
+    state.value = 1
+    isSet.open()
+    gate.waitUntilReached()
+    async let set: Void = state.setAndWait(3)
+    while state.value != 3 { await Task.yield() }
+    gate.open()
+    try await set
+    #expect(heard.values == [1, 2, 3])
+    withExtendedLifetime(tokens) {}
+  }
 }

@@ -71,9 +71,9 @@ nonisolated final class Counter: SharedObservable {
     counter.changes(of: \.count).observe(owner: self, on: .main.ordered) { screen, change in
       screen.text = "\(change.new)"
     }
-    counter.changes(of: \.count, options: .distinct).observe(owner: self, on: .main, options: .once)
-    {
-      [weak counter] screen, change in
+    counter.changes(of: \.count, options: .distinct).observe(
+      owner: self, on: .main, options: .once
+    ) { [weak counter] screen, change in
       if let counter { screen.countChanged(counter, change) }
     }
     counter.changes(of: \.name).observeAsync(owner: self) { _, change in

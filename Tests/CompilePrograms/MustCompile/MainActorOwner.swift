@@ -32,9 +32,9 @@ final class Screen {
     levels.withSubject.observe(owner: self, on: .main) { screen, posted in
       screen.loudest = posted.subject
     }
-    center.observe(TrackChanged.self, owner: self, on: .main, buffering: .newest(1), options: .once)
-    {
-      screen, message in
+    center.observe(
+      TrackChanged.self, owner: self, on: .main, buffering: .newest(1), options: .once
+    ) { screen, message in
       screen.show(message)
     }
     center.observe(TrackChanged.self, owner: self, on: .main) { $0.show($1) }
