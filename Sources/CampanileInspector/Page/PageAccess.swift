@@ -12,10 +12,7 @@
     let port: UInt16
     private let secret: String
 
-    init(port: UInt16, secret: String = random()) {
-      self.port = port
-      self.secret = secret
-    }
+    init(port: UInt16, secret: String = random()) { (self.port, self.secret) = (port, secret) }
 
     /// 128 random bits, in hexadecimal digits.
     static func random() -> String {

@@ -36,12 +36,8 @@
       used: @escaping @Sendable () -> Duration = { .nanoseconds(Platform.threadNanoseconds) },
       _ make: @escaping @Sendable () -> [PageSection]
     ) {
-      self.name = name
-      self.interval = interval
-      self.rest = rest
-      self.now = now
-      self.used = used
-      self.make = make
+      (self.name, self.interval, self.rest) = (name, interval, rest)
+      (self.now, self.used, self.make) = (now, used, make)
       next = now()
     }
 

@@ -15,8 +15,7 @@
       guard first.count == 3, first[2] == "HTTP/1.1", first[1].hasPrefix("/") else {
         throw .badRequest
       }
-      method = String(first[0])
-      path = String(first[1])
+      (method, path) = (String(first[0]), String(first[1]))
       var fields: [String: String] = [:]
       for line in lines where !line.isEmpty {
         guard let colon = line.firstIndex(of: ":") else { throw .badRequest }

@@ -105,10 +105,8 @@
   /// The graph of who posts to whom, with the column and the row of each node.
   struct PageGraph: Codable {
     struct Node: Codable {
-      let kind: String
-      let name: String
-      let column: Int
-      let row: Int
+      let kind, name: String
+      let column, row: Int
     }
 
     /// The greatest number of nodes that are drawn one by one.
@@ -199,9 +197,7 @@
     let leftOut: Int
 
     init(_ post: TracedPost) {
-      number = post.number
-      parent = post.parent
-      source = post.source
+      (number, parent, source) = (post.number, post.parent, post.source)
       type = post.name ?? "\(post.valueType)"
       value = post.value.map { String($0.prefix(200)) }
       place = post.knownCallers == nil ? "…" : post.callers.first?.description

@@ -38,8 +38,7 @@
         throw InspectorError(
           code: .portUnavailable, message: "Port \(port) cannot be listened on: \(error)")
       }
-      self.limits = limits
-      self.trace = trace
+      (self.limits, self.trace) = (limits, trace)
       feeds = Self.feeds(PageRows(trace), limits)
     }
 

@@ -26,8 +26,9 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The distinct call stacks from which values were posted.
 ///
-/// Recognizing a call stack takes about three microseconds, and copying a new one a hundred. The
-/// first look-up of function names reads the program's debug information, a second for fifty megabytes.
+/// Recognizing a call stack takes about three microseconds, which is why only 10,000 a second are, and
+/// copying a new one a hundred. The first look-up of function names reads the program's debug
+/// information, a second for fifty megabytes.
 /// Functions of a library that was loaded after the first trace began have no names. Without debug
 /// information, functions in extensions of Campanile's types count as Campanile's.
 final class CallerTable: Sendable {
@@ -53,6 +54,16 @@ final class CallerTable: Sendable {
       /// The call stacks that are to be looked up elsewhere, and whether that goes on.
       var wanted: Set<UInt32> = []
       var isLookingUp = false
+      /// When as many may be read at once as in a second.
+      private var full: UInt64 = 0
+
+      /// Whether one more call stack may be read, of 10,000 a second after a burst of as many.
+      mutating func mayRead(at nanoseconds: UInt64) -> Bool {
+        let next = max(full, nanoseconds) + 100_000
+        if next - nanoseconds > 1_000_000_000 { return false }
+        full = next
+        return true
+      }
     }
 
     private let state = Locked(State())
@@ -73,9 +84,11 @@ final class CallerTable: Sendable {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { _ = Program.images }
     }
 
-    /// The number of the calling thread's stack.
-    func number() -> UInt32? {
-      guard let fingerprint = CallStack.fingerprint() else { return nil }
+    /// The number of the calling thread's stack; `nil` if too many were read before.
+    func number(at nanoseconds: UInt64) -> UInt32? {
+      guard state.withLock({ $0.mayRead(at: nanoseconds) }),
+        let fingerprint = CallStack.fingerprint()
+      else { return nil }
       let known = state.withLock { state in
         (number: state.numbers[fingerprint], isFull: state.stacks.count >= limit)
       }
@@ -169,7 +182,7 @@ final class CallerTable: Sendable {
     ]
     private static let foundation = ["Foundation", "FoundationEssentials"]
   #else
-    func number() -> UInt32? { nil }
+    func number(at nanoseconds: UInt64) -> UInt32? { nil }
     func callers(_ number: UInt32) -> [Caller] { [] }
     func knownCallers(_ number: UInt32) -> [Caller]? { [] }
   #endif

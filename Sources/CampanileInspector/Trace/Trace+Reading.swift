@@ -129,7 +129,7 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   /// The functions that posted, the innermost first.
   ///
   /// Of a deep call stack, the innermost are kept, in a release build about twenty. There are none if
-  /// call stacks are not captured, cannot be read, or were 4,096 different ones before.
+  /// the call stack was not captured; see ``Trace/init(of:last:values:callers:)``.
   public var callers: [Caller] { knownCallers ?? [] }
   /// The callers, or `nil` if they are still being looked up.
   let knownCallers: [Caller]?

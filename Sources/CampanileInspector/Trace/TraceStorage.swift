@@ -105,7 +105,7 @@ final class TraceStorage: Sendable {
   /// - Parameter sourceName: The name of the source.
   func record(_ event: SourceEvent, _ sourceName: String, by follower: Follower) {
     let value = takesValues ? event.value?.beginning(1_000) : nil
-    let callers = event.kind == .posted ? callers?.number() : nil
+    let callers = event.kind == .posted ? callers?.number(at: event.nanoseconds) : nil
     let (isKnown, ended) = state.withLock { state -> (Bool, ArraySlice<OpenCalls.Call>) in
       // Another observation records it, and knows the thread.
       if !state.follows(event.sourceNumber, sourceName, follower) { return (true, []) }

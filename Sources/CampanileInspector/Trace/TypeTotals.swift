@@ -30,9 +30,7 @@ public struct TypeTotals: Sendable, CustomStringConvertible {
   }
 
   fileprivate init(_ source: String, _ sourceNumber: UInt64, _ valueType: any Any.Type) {
-    self.source = source
-    self.sourceNumber = sourceNumber
-    self.valueType = valueType
+    (self.source, self.sourceNumber, self.valueType) = (source, sourceNumber, valueType)
   }
 
   fileprivate mutating func count(_ kind: SourceEvent.Kind) {
