@@ -203,6 +203,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func note(_ updates: ThreadUpdates) {
     updates.beginWait { [self] in updaterNow }
+    registry.reach(.waitsInsideUpdate)
   }
 
   @inline(never)

@@ -113,6 +113,8 @@ final class ObserverRegistry: @unchecked Sendable {
     case willTakeBack
     /// A thread that uses a current value has found that a thread updates it, and not which one.
     case willAskForUpdater
+    /// A thread inside an update has said that it waits for another current value.
+    case waitsInsideUpdate
     /// The engine is about to check whether the owner of a registration has died.
     case willAskForOwner
   }

@@ -98,6 +98,31 @@ struct CurrentValueTests {
     #expect(states[1].value == width * 2_000)
   }
 
+  #if DEBUG
+    @Test("An update that waits for one that itself waits is no circle")
+    func chainedUpdates() {
+      let gates = CheckpointGates()
+      let states = (0..<3).map { CurrentValue($0, registry: gates.makeRegistry()) }
+      let held = Gate()
+      let last = onThread {
+        states[2].update {
+          $0 += 1
+          held.pass()
+        }
+      }
+      held.waitUntilReached()
+      let waits = gates.hold(at: .waitsInsideUpdate)
+      let middle = onThread { states[1].update { value in value += states[2].update { $0 } } }
+      waits.waitUntilReached()
+      let waitsToo = gates.hold(at: .waitsInsideUpdate)
+      let first = onThread { states[0].update { value in value += states[1].update { $0 } } }
+      waitsToo.waitUntilReached()
+      for gate in [held, waits, waitsToo] { gate.open() }
+      for end in [first, middle, last] { end() }
+      #expect(states.map(\.value) == [4, 4, 3])
+    }
+  #endif
+
   #if os(macOS) || os(Linux)
     @Test(
       "Updates that use each other's states crosswise end the program with a sentence",
