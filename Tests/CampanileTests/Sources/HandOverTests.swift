@@ -8,6 +8,22 @@ struct HandOverTests {
   private let heard = Recorder<Int>()
 
   #if DEBUG
+    @Test("K2 A follower that registers between a set and its delivery does not hear of the set")
+    func registeredBetween() {
+      let gates = CheckpointGates()
+      let state = CurrentValue(0, registry: gates.makeRegistry())
+      let token = state.observe { _ in }
+      let announced = gates.hold(at: .announced)
+      let set = onThread { state.value = 1 }
+      announced.waitUntilReached()
+      let late = state.observe { [heard] in heard.record($0.new) }
+      announced.open()
+      set()
+      state.value = 2
+      #expect(heard.values == [2])
+      withExtendedLifetime((token, late)) {}
+    }
+
     @Test("K14 After 64 changes of others a thread offers the rest to the next setter, and returns")
     func offered() {
       let gates = CheckpointGates()
