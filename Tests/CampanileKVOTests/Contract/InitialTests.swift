@@ -140,16 +140,33 @@ struct InitialTests {
     withExtendedLifetime((counter, token, source)) {}
   }
 
-  @Test("Once with initial is the initial call alone, of a source too")
-  func once() {
+  @Test(
+    "Once with initial is the initial call alone, of a source too, also inside a call of the path",
+    arguments: [false, true])
+  func once(isInside: Bool) {
     let counter = Counter()
     let heard = Recorder<Int>()
-    let token = counter.changes(of: \.count, options: .initial).observe(options: .once) {
-      heard.record($0.new)
+    let tokens = TokenBag()
+    let begin: @Sendable () -> Void = {
+      tokens.insert(
+        counter.changes(of: \.count, options: .initial).observe(options: .once) {
+          #expect($0.phase == .initial)
+          heard.record($0.new)
+        })
     }
-    counter.count = 1
-    #expect(heard.values == [0])
-    #expect(!token.isActive)
+    if isInside {
+      tokens.insert(
+        counter.observe(\.count, options: .once) { _, _ in
+          begin()
+          #expect(heard.count == 0)
+        })
+      counter.count = 1
+    } else {
+      begin()
+    }
+    counter.count = 2
+    #expect(heard.values == [isInside ? 1 : 0])
+    #expect(tokens.count == 0)
   }
 
   // MARK: In the middle of a change
