@@ -236,7 +236,8 @@ extension Trace {
   /// ```
   ///
   /// The graph is made of the kept events. An observer that posts is a node that leads to what it posts,
-  /// also if it posts in a task that it has started. A post without a call stack is its thread's.
+  /// also if it posts in a task that it has started. A post without a call stack is an arrow from its
+  /// thread.
   public func graph() -> TraceGraph {
     let state = storage.current
     return TraceGraph(state.ring.records, state) { storage.callers?.callers($0) }
