@@ -44,13 +44,13 @@ class Peer:
                 latest = max(hubs, key=lambda name: int(name, 36))
                 self.socket = socket.socket(socket.AF_UNIX)
                 self.socket.connect(f"{self.folder}/hub.{latest}.sock")
-            except (OSError, ValueError):
+                self.say(1, struct.pack("<IQQ", VERSION, self.bus, self.id) + text(self.name)
+                         + struct.pack("<IBQQQ", os.getpid(), 0, 8 << 20, *self.position)
+                         + array(self.recoveries) + struct.pack("<QQ", 0, 0)
+                         + array([text(pattern) + text("") for pattern in self.subscriptions])
+                         + array([text(pattern) for pattern in self.answers]))
+            except (OSError, ValueError):  # also if the hub ends after it was connected to
                 self.socket = time.sleep(0.01)
-        self.say(1, struct.pack("<IQQ", VERSION, self.bus, self.id) + text(self.name)
-                 + struct.pack("<IBQQQ", os.getpid(), 0, 8 << 20, *self.position)
-                 + array(self.recoveries) + struct.pack("<QQ", 0, 0)
-                 + array([text(pattern) + text("") for pattern in self.subscriptions])
-                 + array([text(pattern) for pattern in self.answers]))
 
     def say(self, kind, fields):
         self.socket.sendall(struct.pack("<IB", len(fields) + 1, kind) + fields)
