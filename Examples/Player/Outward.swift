@@ -47,8 +47,8 @@ final class Outward: Sendable {
       center.post(TrackChanged(title: track.title, duration: track.duration))
     }
     player.state.observe(owner: self, options: [.initial, .distinct]) {
-      [center = player.center] _, change in
-      center.post(StateChanged(state: change.new.word))
+      [center = player.center] _, state in
+      center.post(StateChanged(state: state.word))
     }
   }
 
@@ -64,9 +64,9 @@ final class Outward: Sendable {
       if state.value != .connected { relay.cancel() }
     }
     defer { limit.cancel() }
-    for await change in state.values(options: .initial) {
-      if change.new == .connected { return true }
-      if change.new == .ended { break }
+    for await state in state.values(options: .initial) {
+      if state == .connected { return true }
+      if state == .ended { break }
     }
     return false
   }

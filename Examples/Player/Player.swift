@@ -125,8 +125,8 @@ final class Player: SharedObservable {
   ///
   /// Returns the error that ended the music early, if there was one.
   func ending() async -> WaveError? {
-    for await change in state.values(options: .initial) {
-      if case .ended(let error) = change.new { return error }
+    for await state in state.values(options: .initial) {
+      if case .ended(let error) = state { return error }
     }
     return nil
   }

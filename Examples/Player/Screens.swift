@@ -19,9 +19,9 @@ import Foundation
   private var seconds = 0.0
 
   init(_ player: Player) {
-    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
+    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, state in
       screen.tally.note()
-      screen.state = change.new
+      screen.state = state
     }
     // The track was set before the screen was created. `.initial` delivers it.
     player.changes(of: \.track?.duration, options: .initial).observe(owner: self, on: .main) {
@@ -64,9 +64,9 @@ import Foundation
   init(_ player: Player) {
     // The bar is created while the music plays. `.initial` delivers the current state at once.
     // `.distinct` leaves out states that are equal to the previous one.
-    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { bar, change in
+    player.state.observe(owner: self, on: .main, options: [.initial, .distinct]) { bar, state in
       bar.tally.note()
-      bar.isPlaying = change.new == .playing
+      bar.isPlaying = state == .playing
     }
     player.center.messages(of: LevelChanged.self, about: player).observe(owner: self, on: .main) {
       bar, message in

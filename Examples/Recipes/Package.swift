@@ -5,7 +5,7 @@ import PackageDescription
 // The programs of the guides of recipes without other packages, a target each.
 let recipes = [
   "Appearing", "Asking", "Claiming", "CommandLine", "Daemon", "FindingOut", "LastOfEach",
-  "Progress", "SettlingMain", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne",
+  "Progress", "SlowingDown", "StartingLate", "ViewModel", "WaitingForOne",
   "WorkQueue", "Workers",
 ]
 

@@ -89,10 +89,10 @@ extension Session {
   /// Writes which process passes messages on, whenever that changes.
   func stay() async throws -> Ending {
     var last: String?
-    for await change in relay.peers.values(options: .initial) {
+    for await peers in relay.peers.values(options: .initial) {
       // Without a connection, no process does.
       if relay.state.value != .connected { continue }
-      let hub = change.new.first { $0.isHub }
+      let hub = peers.first { $0.isHub }
       let name = hub.map { MessageText.printable($0.description) } ?? "This process"
       if name == last { continue }
       last = name

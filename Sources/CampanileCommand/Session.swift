@@ -205,7 +205,7 @@ final class Session: Sendable {
   ///
   /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
-    let token = relay.state.observe(options: .initial) { [attempts, hasReason] change in
+    let token = relay.state.changes.observe(options: .initial) { [attempts, hasReason] change in
       if change.new == .connected { attempts.yield(true) }
       // The first attempt may have failed before its event was observed.
       if change.isInitial, case .unavailable(let reason) = change.new, !hasReason.isSet {

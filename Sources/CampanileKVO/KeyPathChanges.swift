@@ -117,14 +117,14 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       if let isWanted { current = current.taking { isWanted($0.change, $1) } }
       return list.register(request, current, isOnce: options.isOnce, keeping: relay) ?? list.ended
     }
-    // A follower that begins before the first value, during a call of the path, waits for it.
     let follower = body.mapped(once: options.isOnce) {
       [relay] (step: ValueChange<NumberedChange<Value>?>, pass) in
       defer { withExtendedLifetime(relay) {} }
       guard let new = step.new else { return }
       try pass(step.isInitial ? new.asInitial : new.following(step.old ?? nil))
     }
-    return newest.register(request, follower, SourceOptions(isInitial: true))
+    return newest.changes.signal.register(
+      request, follower, SourceOptions(isInitial: true))
   }
 
   var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }

@@ -202,7 +202,7 @@ public final class NotificationCenter: Sendable {
   ///
   /// The method is called on the posting thread, so it must not be isolated to an actor, which
   /// Swift 6.3 does not diagnose if the method is named by its type. For an isolated observer, use
-  /// `observe(_:owner:on:buffering:options:file:line:_:)`, which `CampanileFoundation` declares for
+  /// `observe(_:owner:on:options:file:line:_:)`, which `CampanileFoundation` declares for
   /// this center too.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
@@ -238,7 +238,7 @@ public final class NotificationCenter: Sendable {
   /// A post that has not reached the observer skips it. As in Foundation, the call does not wait:
   /// if a post on another thread has entered the observer, or is just entering it, the observer may
   /// still run after this returns, from its first line on. To wait for that, observe with
-  /// `observe(_:on:buffering:options:file:line:_:)` of `CampanileFoundation`, and end the
+  /// `observe(_:on:options:file:line:_:)` of `CampanileFoundation`, and end the
   /// observation with the token's `cancelAndWait()`.
   ///
   /// For an object, the observations that it owns through `observe(_:owner:…)` of

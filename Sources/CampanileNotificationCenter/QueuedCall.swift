@@ -43,7 +43,7 @@ final class QueuedCall: Sendable {
   /// The queue that the calling thread runs on.
   private static var currentQueue: OperationQueue? {
     // The main queue may run on another thread than the first one.
-    OperationQueue.current ?? (Delivery.mainQueue.isCurrent ? .main : nil)
+    OperationQueue.current ?? (MainDelivery.main.delivery.isCurrent ? .main : nil)
   }
 
   private static func submit(_ call: QueuedCall, to queue: OperationQueue) {

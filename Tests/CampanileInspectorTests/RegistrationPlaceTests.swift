@@ -51,7 +51,7 @@ struct RegistrationPlaceTests {
     let tokens = [
       center.observe(Rang.self, on: delivery) { _ in },
       center.observe(Rang.self, on: delivery) { _ in },
-      center.observe(Rang.self, on: delivery, buffering: .newest(2)) { _ in },
+      center.observe(Rang.self, on: delivery.buffered(.newest(2))) { _ in },
     ]
     #expect(Registrations(of: center).waiting.isEmpty)
     #expect(delivery.waitingCount == 0)

@@ -171,7 +171,7 @@ struct TraceFileTests {
   func counters() throws {
     let (center, target) = (MessageCenter(), ManualTarget())
     let token = center.observe(Rang.self, on: .target(target)) { _ in }
-    let ended = center.observe(Rang.self, on: .target(target), buffering: .newest(2)) { _ in }
+    let ended = center.observe(Rang.self, on: .target(target, buffering: .newest(2))) { _ in }
     let trace = Trace(of: center, callers: false)
     for _ in 0..<3 { center.post(Rang()) }
     ended.cancel()
@@ -189,7 +189,7 @@ struct TraceFileTests {
   @Test("A counter is not lowered by deliveries that were not queued")
   func countersOfPaused() throws {
     let (center, target) = (MessageCenter(), ManualTarget())
-    let token = center.observe(Rang.self, on: .target(target), buffering: .newest(8)) { _ in }
+    let token = center.observe(Rang.self, on: .target(target, buffering: .newest(8))) { _ in }
     let trace = Trace(of: center, callers: false)
     for _ in 0..<2 { center.post(Rang()) }
     token.pause()
@@ -204,7 +204,7 @@ struct TraceFileTests {
   @Test("A counter is at 0 when a change has brought what a resumed follower asks for")
   func countersOfRequest() throws {
     let (state, place) = (CurrentValue(0), ManualDelivery())
-    let token = state.observe(on: place.delivery, buffering: .newest(8)) { _ in }
+    let token = state.observe(on: place.delivery.buffered(.newest(8))) { _ in }
     let trace = Trace(of: state, callers: false)
     for value in 1...2 { state.value = value }
     token.pause()

@@ -71,7 +71,7 @@ struct TraceGraphTests {
       .map { graph.nodes[$0.from].name }
     #expect(
       Set(posters) == [
-        "TraceGraphTests.swift:1", "TraceGraphTests.swift:2, asynchronously, one at a time",
+        "TraceGraphTests.swift:1", "TraceGraphTests.swift:2, asynchronously",
       ])
     withExtendedLifetime(tokens) {}
   }

@@ -209,7 +209,7 @@ struct TraceTests {
   @Test("The post of a state is described as its new value, also if the set is queued")
   func valuesOfState() {
     let state = CurrentValue(0)
-    let token = state.observe { if $0.new == 1 { state.value = 2 } }
+    let token = state.observe { if $0 == 1 { state.value = 2 } }
     let trace = Trace(of: state, values: true, callers: false)
     state.value = 1
     #expect(trace.posts.map(\.value) == ["1", "2"])
@@ -346,7 +346,7 @@ struct TraceTests {
   @Test("What waited, was dropped, skipped or failed is counted for the line that registers")
   func counts() throws {
     let (center, target) = (MessageCenter(), ManualTarget())
-    let bounded = center.observe(Rang.self, on: .target(target), buffering: .newest(1)) { _ in }
+    let bounded = center.observe(Rang.self, on: .target(target, buffering: .newest(1))) { _ in }
     let paused = center.observe(Rang.self, on: .target(target)) { _ in }
     let failing = center.observe(Rang.self, on: .target(target)) { _ in throw Broken() }
     let line = #line - 3

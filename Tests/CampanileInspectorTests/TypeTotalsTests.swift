@@ -16,7 +16,7 @@ struct TypeTotalsTests {
     let tokens = [
       center.observe(Struck.self) { _ in },
       center.observe(Struck.self) { _ in throw Failure() },
-      center.observe(Struck.self, on: held.delivery, buffering: .oldest(1)) { _ in },
+      center.observe(Struck.self, on: held.delivery.buffered(.oldest(1))) { _ in },
       center.observe(Swung.self) { _ in },
     ]
     tokens[3].pause()

@@ -80,7 +80,7 @@
       let two = Member(.nats(servers[0].url, .logger(logger), .pedantic))
       try await Cluster.connect(one, two)
       let states = Recorder<RelayState>(timeout: patience)
-      let token = two.relay.state.observe { states.record($0.new) }
+      let token = two.relay.state.observe { states.record($0) }
       one.post(1...10)
       #expect(try await two.ticks.next(10) == Array(1...10))
       servers[0].signal(SIGUSR2)

@@ -232,7 +232,7 @@
         if tick.number == 10 { await relay.drain() }
       }
       let states = Recorder<RelayState>(timeout: patience)
-      let state = two.relay.state.observe { states.record($0.new) }
+      let state = two.relay.state.observe { states.record($0) }
       try await post(one, two)
       while try await states.next() != .ended {}
       withExtendedLifetime((one, two, token, state)) {}

@@ -19,7 +19,7 @@
       _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws -> RelayState {
       let states = Recorder<RelayState>(timeout: patience)
-      let token = state.observe(options: .initial) { states.record($0.new) }
+      let token = state.observe(options: .initial) { states.record($0) }
       do {
         while true {
           let state = try await states.next()

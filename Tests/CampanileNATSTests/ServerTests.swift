@@ -26,7 +26,7 @@
       _ relay: Relay, _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws {
       let states = Recorder<RelayState>(timeout: patience)
-      let token = relay.state.observe(options: .initial) { states.record($0.new) }
+      let token = relay.state.observe(options: .initial) { states.record($0) }
       while try await !isWanted(states.next()) {}
       withExtendedLifetime(token) {}
     }
@@ -143,7 +143,7 @@
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       for member in [one, two] { try await member.relay.flush() }
       let states = Recorder<RelayState>(timeout: patience)
-      let token = one.relay.state.observe { states.record($0.new) }
+      let token = one.relay.state.observe { states.record($0) }
       for round in 0..<3 {
         one.post((round * 200 + 1)...(round * 200 + 100))
         one.relay.reconnect()

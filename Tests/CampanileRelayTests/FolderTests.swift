@@ -57,7 +57,7 @@ struct FolderTests {
   func trouble(_ path: String, bus: String = "test") async throws -> String {
     let relay = Relay(.host(bus, in: path))
     let states = Recorder<RelayState>(timeout: lostAfter)
-    let token = relay.state.observe(options: .initial) { states.record($0.new) }
+    let token = relay.state.observe(options: .initial) { states.record($0) }
     defer { withExtendedLifetime((relay, token)) {} }
     while true {
       if case .unavailable(let reason) = try await states.next() { return reason }
@@ -279,7 +279,7 @@ struct FolderTests {
       var hub: ClosingHub? = try ClosingHub(in: folder)
       let relay = Relay(.test(in: path.path))
       let states = Recorder<RelayState>(timeout: lostAfter)
-      let token = relay.state.observe(options: .initial) { states.record($0.new) }
+      let token = relay.state.observe(options: .initial) { states.record($0) }
       defer { withExtendedLifetime((relay, token)) {} }
       #expect(try await states.next() == .connecting)
       let state = try await states.next()
@@ -398,7 +398,7 @@ struct FolderTests {
       try make(folder, mode: 0o755)
       let relay = Relay(.test(in: folder.path))
       let states = Recorder<RelayState>(timeout: lostAfter)
-      let token = relay.state.observe(options: .initial) { states.record($0.new) }
+      let token = relay.state.observe(options: .initial) { states.record($0) }
       while case .connecting = try await states.next() {}
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
       try await relay.flush()

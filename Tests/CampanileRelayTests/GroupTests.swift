@@ -105,7 +105,7 @@ struct GroupTests {
     try await kind.withBus { bus in
       let poster = Member(bus)
       let counts = Recorder<Int>(timeout: lostAfter)
-      let token = poster.relay.unheard.observe { counts.record($0.new) }
+      let token = poster.relay.unheard.observe { counts.record($0) }
       func expect(_ count: Int) async throws {
         while try await counts.next() != count {}
         #expect(poster.relay.unheard.value == count)

@@ -296,7 +296,7 @@ struct RelayTests {
       let gate = Gate()
       let token = two.center.observe(Tick.self) { _ in gate.pass() }
       let states = Recorder<RelayState>(timeout: lostAfter)
-      let state = two.relay.state.observe { states.record($0.new) }
+      let state = two.relay.state.observe { states.record($0) }
       try await two.relay.flush()
       one.post(1...100)
       try await gate.reached(within: lostAfter)
@@ -362,7 +362,7 @@ struct RelayTests {
       #expect(try await two.ticks.next(100) == Array(1...100))
       one.post([101])
       let states = Recorder<[RelayPeer]>(timeout: lostAfter)
-      let token = two.relay.peers.observe(options: .initial) { states.record($0.new) }
+      let token = two.relay.peers.observe(options: .initial) { states.record($0) }
       while try await !states.next().isEmpty {}
       #expect(two.ticks.values.count == 100)
       withExtendedLifetime((one, two, token)) {}
@@ -409,8 +409,8 @@ struct RelayTests {
       let states = Recorder<RelayState>(timeout: lostAfter)
       let peers = Recorder<[String]>(timeout: lostAfter)
       let tokens = [
-        one.relay.state.observe(options: .initial) { states.record($0.new) },
-        one.relay.peers.observe(options: .initial) { peers.record($0.new.map(\.name)) },
+        one.relay.state.observe(options: .initial) { states.record($0) },
+        one.relay.peers.observe(options: .initial) { peers.record($0.map(\.name)) },
       ]
       while try await states.next() != .connected {}
       #expect(try await peers.next() == [])

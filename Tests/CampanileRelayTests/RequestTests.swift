@@ -129,7 +129,7 @@ struct RequestTests {
         return []
       }
       let states = Recorder<RelayState>(timeout: lostAfter)
-      let state = two.relay.state.observe { states.record($0.new) }
+      let state = two.relay.state.observe { states.record($0) }
       let asked = Recorder<Int>(timeout: lostAfter)
       let stuck = three.relay.answer(raw: "stuck") { _, _ in
         asked.record(1)

@@ -237,8 +237,39 @@ private struct IsolatedCenter: SuiteTrait, TestTrait, TestScoping {
   }
 }
 
+// The trait of the guide: expectations are marked at their own lines.
+private struct MarkedExpectations: SuiteTrait, TestTrait, TestScoping {
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    do { try await function() } catch let failure as ExpectationFailure {
+      Issue.record(
+        failure,
+        sourceLocation: SourceLocation(
+          fileID: failure.file, filePath: failure.file, line: failure.line, column: 1))
+    }
+  }
+}
+
 @Suite("A trait", .ownThread, IsolatedCenter())
 struct TraitTests {
+  @Test("An expectation that fails is marked at its own line")
+  func marked() async throws {
+    let numbers = Recorder<Int>()
+    numbers.record(1)
+    let line = #line + 3
+    try await withKnownIssue {
+      try await MarkedExpectations().provideScope(for: Test.current!, testCase: nil) {
+        try numbers.expectNothingMore()
+      }
+    } matching: {
+      $0.sourceLocation?.line == line && $0.sourceLocation?.fileID == #fileID
+    }
+  }
+
   @Test("Every test of the suite has its own center", arguments: 0..<8)
   func own(number: Int) async throws {
     #expect(MessageCenter.default.label != "default")

@@ -158,6 +158,21 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("K11 Observers on the main actor wait, when told to, and run there")
+  @MainActor func onMain() {
+    let (center, manual, screen) = (MessageCenter(), ManualDelivery(), Screen())
+    center.observe(Tick.self, owner: screen, on: manual.main) { screen, tick in
+      MainActor.assertIsolated()
+      screen.number = tick.number
+    }
+    center.post(Tick(number: 1))
+    #expect((screen.number, manual.pendingCount) == (0, 1))
+    manual.runAll()
+    #expect(screen.number == 1)
+  }
+
+  @MainActor private final class Screen { var number = 0 }
+
   @Test("A task that is made on the place does not run there, also while the place runs")
   func taskOnPlace() async throws {
     let (inside, gate) = (Recorder<Bool>(), Gate())
@@ -200,7 +215,7 @@ struct ManualDeliveryTests {
   func pendingInNestedRun() {
     let (tocks, counts) = (Broadcaster<Int>(), Recorder<Int>())
     let outer = ticks.observe(on: manual.delivery) { [manual] _ in _ = manual.runNext() }
-    let inner = tocks.observe(on: manual.delivery, buffering: .newest(1)) { [manual] _ in
+    let inner = tocks.observe(on: manual.delivery.buffered(.newest(1))) { [manual] _ in
       counts.record(manual.pendingCount)
     }
     ticks.send(1)
@@ -231,7 +246,7 @@ struct ManualDeliveryTests {
 
   @Test("K12 A bounded observer's deliveries are steps of their own, and keep its bound")
   func bounded() {
-    let token = ticks.observe(on: manual.delivery, buffering: .newest(2)) { [heard] in
+    let token = ticks.observe(on: manual.delivery.buffered(.newest(2))) { [heard] in
       heard.record("\($0)")
     }
     for number in 1...4 { ticks.send(number) }
@@ -303,7 +318,7 @@ struct ManualDeliveryTests {
   func afterTheEnd() async throws {
     let tokens = [
       ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") },
-      ticks.observe(on: manual.delivery, buffering: .newest(2)) { [heard] in
+      ticks.observe(on: manual.delivery.buffered(.newest(2))) { [heard] in
         heard.record("\($0)")
       },
     ]
@@ -337,7 +352,7 @@ struct ManualDeliveryTests {
       let (center, manual, player) = (MessageCenter(), ManualDelivery(), Player())
       do {
         let token = center.messages(of: Handed.self, about: player)
-          .observe(on: manual.delivery, buffering: .newest(4)) { (_: Handed) in }
+          .observe(on: manual.delivery.buffered(.newest(4))) { (_: Handed) in }
         center.post(Handed(token: token), about: player)
       }
       #expect(center.observerCount == 1)

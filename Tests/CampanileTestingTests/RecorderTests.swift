@@ -47,22 +47,23 @@ struct RecorderTests {
     #expect(levels.entries[0].order < all.entries[1].order)
   }
 
-  @Test("Records the changes of a current value, with the initial call")
-  func changes() async throws {
+  @Test("Records the values of a state, or its changes, with the initial call")
+  func states() {
     let volume = CurrentValue(1)
-    let changes = Recorder(observing: volume, options: [.initial])
+    let values = Recorder(observing: volume, options: .initial)
+    let changes = Recorder(observing: volume.changes, options: .initial)
     volume.value = 2
-    #expect(changes.values.map(\.new) == [1, 2])
-    #expect(changes.values.map(\.isInitial) == [true, false])
+    #expect(values.values == [1, 2])
+    #expect(changes.values == [ValueChange(old: nil, new: 1), ValueChange(old: 1, new: 2)])
   }
 
   @Test("K12 K15 A recorder observes with the buffer and at the place that it is given")
   func forms() {
     let manual = ManualDelivery()
     let line = #line + 1
-    let source = Recorder(observing: ticks, on: manual.delivery, buffering: .oldest(1))
+    let source = Recorder(observing: ticks, on: manual.delivery.buffered(.oldest(1)))
     let messages = Recorder(
-      observing: Tick.self, in: center, on: manual.delivery, buffering: .newest(1))
+      observing: Tick.self, in: center, on: manual.delivery.buffered(.newest(1)))
     for number in 1...3 {
       ticks.send(number)
       center.post(Tick(number: number))
@@ -265,7 +266,7 @@ struct RecorderTests {
     let (queue, other) = (DispatchQueue(label: "queue"), DispatchQueue(label: "other"))
     let manual = ManualDelivery()
     let onQueue = Recorder(observing: ticks, on: .queue(queue))
-    let onMain = Recorder(observing: ticks, on: .mainQueue)
+    let onMain = Recorder(observing: ticks, on: .queue(.main))
     let onManual = Recorder(observing: ticks, on: manual.delivery)
     let immediate = Recorder(observing: ticks)
     immediate.recognize(.queue(other))
@@ -318,9 +319,9 @@ struct RecorderTests {
   @MainActor func unknownPlace() async {
     let recorder = Recorder<Int>()
     recorder.record(1)
-    #expect(recorder.entries[0].place.isOn(.mainQueue))
+    #expect(recorder.entries[0].place.isOn(.queue(.main)))
     await Task.detached { recorder.record(2) }.value
-    #expect(!recorder.entries[1].place.isOn(.mainQueue))
+    #expect(!recorder.entries[1].place.isOn(.queue(.main)))
   }
 
   private actor Listener {

@@ -97,8 +97,8 @@ struct CommandTests {
     let relay = Relay(bus.transport, name: "first")
     try await relay.flush()
     let hubs = Recorder<String>(timeout: .seconds(30))
-    let token = relay.peers.observe { change in
-      for peer in change.new where peer.isHub { hubs.record(peer.name) }
+    let token = relay.peers.observe { peers in
+      for peer in peers where peer.isHub { hubs.record(peer.name) }
     }
     let hub = try bus.start("hub")
     while let line = await hub.line(), line != "This process passes messages on." {}

@@ -126,8 +126,8 @@ while let line = readLine() {
     say("shared")
   case "numbers": say("numbers \(counts.withLock { $0.numbers[words[1], default: []] })")
   case "joined":
-    for await change in state.values(options: .initial) where change.new != .connecting {
-      say("joined \(change.new)")
+    for await state in state.values(options: .initial) where state != .connecting {
+      say("joined \(state)")
       break
     }
   case "bridge":
@@ -181,11 +181,11 @@ while let line = readLine() {
     }
     say("ended")
   case "over":
-    for await change in state.values(options: .initial) where change.new == .ended { break }
+    for await state in state.values(options: .initial) where state == .ended { break }
     say("over")
   case "trouble":
-    for await change in state.values(options: .initial) {
-      guard case .unavailable(let reason) = change.new else { continue }
+    for await state in state.values(options: .initial) {
+      guard case .unavailable(let reason) = state else { continue }
       say("trouble \(reason)")
       break
     }

@@ -1,4 +1,5 @@
 import Campanile
+import CampanileTesting
 import Dispatch
 import Foundation
 package import Testing
@@ -30,8 +31,16 @@ package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
         Issue.record("\(test.displayName ?? test.name) has not ended after \(Self.limit)")
       }
       defer { watch.cancel() }
-      try await Self.$isOwn.withValue(true) {
-        try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
+      do {
+        try await Self.$isOwn.withValue(true) {
+          try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
+        }
+      } catch let failure as ExpectationFailure {
+        // At its own line, and not at that of the test.
+        Issue.record(
+          failure,
+          sourceLocation: SourceLocation(
+            fileID: failure.file, filePath: failure.file, line: failure.line, column: 1))
       }
     }
   }

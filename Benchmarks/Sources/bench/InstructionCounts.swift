@@ -223,7 +223,7 @@ struct InstructionCase: Sendable {
   private static func setFollowed(_ count: Int) {
     let state = CurrentValue(0)
     let sink = Sink()
-    let token = state.observe { sink.add($0.new) }
+    let token = state.observe { sink.add($0) }
     for value in 0..<count { state.value = value }
     withExtendedLifetime(token) {}
   }

@@ -72,7 +72,8 @@ struct SoakWorker {
 
   private mutating func observe() {
     let counts = world.counts
-    let queue = Delivery.queue(world.queues[Int.random(in: 0..<3, using: &random)])
+    let place = world.queues[Int.random(in: 0..<3, using: &random)]
+    let queue = Delivery.queue(place)
     let count: @Sendable () -> Void = { counts.deliveries.wrappingAdd(1, ordering: .relaxed) }
     let thing = things[0]
     let token =
@@ -80,12 +81,13 @@ struct SoakWorker {
       case 0: world.center.observe(SoakNote.self) { _ in count() }
       case 1: world.center.observe(SoakNote.self, options: .once) { _ in count() }
       case 2: world.center.observe(SoakNote.self, on: queue) { _ in count() }
-      case 3: world.center.observe(SoakNote.self, on: queue, buffering: .oldest(4)) { _ in count() }
+      case 3:
+        world.center.observe(SoakNote.self, on: .queue(place, buffering: .oldest(4))) { _ in count()
+        }
       case 4: world.center.messages(of: SoakMove.self, about: thing).observe { _ in count() }
       case 5:
-        world.center.messages(of: SoakMove.self, about: thing).observe(on: queue.ordered) { _ in
-          count()
-        }
+        world.center.messages(of: SoakMove.self, about: thing)
+          .observe(on: .queue(place, ordered: true)) { _ in count() }
       case 6: world.center.anyMessage.observe { _ in count() }
       default: world.level.observe(on: queue, options: .initial) { _ in count() }
       }

@@ -39,10 +39,11 @@ final class SoakWorld: Sendable {
     self.seed = seed
     counts = SoakCounts(posters: threads)
     let immediate = center.observe(SoakNote.self) { [counts] note in counts.hear(note) }
-    let queued = center.observe(SoakNote.self, on: .queue(queues[0]).ordered) { [counts] note in
+    let queued = center.observe(SoakNote.self, on: .queue(queues[0], ordered: true)) {
+      [counts] note in
       counts.hearInOrder(note)
     }
-    let few = center.observe(SoakNote.self, on: .queue(queues[1]), buffering: .newest(16)) {
+    let few = center.observe(SoakNote.self, on: .queue(queues[1], buffering: .newest(16))) {
       [counts] _ in
       counts.few.wrappingAdd(1, ordering: .relaxed)
     }

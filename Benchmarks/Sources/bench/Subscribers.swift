@@ -124,7 +124,7 @@ private struct Subscription {
       Subscription(name: "the same, with `.newest(16)`") { hall, room, number in
         let member = Member(hall)
         messages(hall, room).observe(
-          owner: member, on: .queue(hall.queues[number % 4]), buffering: .newest(16)
+          owner: member, on: .queue(hall.queues[number % 4], buffering: .newest(16))
         ) { member, _ in member.hall.receive() }
         return member
       },

@@ -201,11 +201,9 @@ final class MailboxRun: @unchecked Sendable {
     let isOrdered = choices.flip()
     trace("observer \(index) on \(target), \(policy), \(isOrdered ? "ordered" : "")")
     observers.append(Observer(target: target, policy: policy))
-    let delivery = Delivery.target(targets[target])
+    let delivery = Delivery.target(targets[target], buffering: policy, ordered: isOrdered)
     let canary = Canary(cage)
-    observers[index].token = source.observe(
-      on: isOrdered ? delivery.ordered : delivery, buffering: policy
-    ) { [unowned self] number in
+    observers[index].token = source.observe(on: delivery) { [unowned self] number in
       canary.check()
       hear(number, by: index)
     }

@@ -37,36 +37,20 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// When it returns, the immediate observers have been called; the others may be called later.
   /// After ``finish()`` no observer is left to call.
   public func send(_ element: Element) {
-    if registry.isHeard(list) { deliver(element) }
+    if registry.isHeard(list) { deliver(element, Post()) }
   }
 
   /// Sends a value for whose deliveries a tracker waits, if there is one.
   package func send(_ element: Element, trackedBy tracker: DeliveryTracker?) {
     guard let tracker else { return send(element) }
-    if registry.isHeard(list) {
-      registry.postChecked(element, Post().tracked(by: tracker), to: list)
-    }
+    if registry.isHeard(list) { deliver(element, Post().tracked(by: tracker)) }
   }
 
   // Not specialized: the engine would be compiled once more for events, and again for failures.
   @_semantics("optimize.sil.specialize.generic.never")
   @inline(never)
-  private func deliver(_ element: Element) {
-    registry.post(element, Post(), to: list)
-  }
-
-  /// Sends a value to all observers except one.
-  ///
-  /// Only this send skips the registration: a value that an observer sends in response reaches all
-  /// observers. A registration of another source, or one that has ended, has no effect.
-  public func send(_ element: Element, skipping registration: Registration) {
-    let post = Post().skipping(registry.ownID(of: registration))
-    if registry.isHeard(list) { registry.postChecked(element, post, to: list) }
-  }
-
-  /// Sends each element of a sequence, one after the other, as ``send(_:)`` does.
-  public func send(contentsOf elements: some Sequence<Element>) {
-    for element in elements { send(element) }
+  private func deliver(_ element: Element, _ post: borrowing Post) {
+    registry.post(element, post, to: list)
   }
 
   /// Sends a value and waits until every delivery of it has ended.
@@ -80,7 +64,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
-    registry.post(element, Post().tracked(by: tracker), to: list)
+    deliver(element, Post().tracked(by: tracker))
     tracker.end()
     try await tracker.wait()
   }

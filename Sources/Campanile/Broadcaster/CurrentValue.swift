@@ -1,11 +1,11 @@
-/// One state that any number of followers keep up with.
+/// One state that any number of observers keep up with.
 ///
 /// ```swift
 /// private let state = CurrentValue(false)
 /// var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 ///
-/// player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
-///   button.isSelected = change.new
+/// player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+///   button.isSelected = isPlaying
 /// }
 /// state.value = true
 /// ```
@@ -16,33 +16,37 @@
 /// ```swift
 /// @CurrentValue private(set) var isPlaying = false
 ///
-/// player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
-///   button.isSelected = change.new
+/// player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+///   button.isSelected = isPlaying
 /// }
 /// ```
 ///
 /// ## Behavior
 ///
-/// The value can be read and set from any thread, and from inside a follower. Changes are delivered
-/// one after the other: a set during a delivery stores the value and returns, and the delivering
-/// thread then delivers that change too, so an immediate follower may be called on the thread of
-/// another setter. After each 64 changes of other threads, the delivering thread offers the rest to
-/// the next thread that sets the value, and returns as soon as such a thread arrives.
+/// The value can be read and set from any thread, and from inside an observer. One thread at a time
+/// delivers the changes. A set that is made meanwhile stores the value and returns, and the
+/// delivering thread then delivers that change too, so an immediate observer may be called on the
+/// thread of another setter. The first call of an observer with `.initial`, and the call after a
+/// pause, are made in their turn like a change. After each 64 changes of other threads, the
+/// delivering thread offers the rest to the next thread that sets the value, and returns as soon as
+/// such a thread arrives.
 ///
-/// No change is left out, and none is delivered twice. The last change that a follower receives
-/// carries the newest value. A follower that missed changes during a pause receives one change when
-/// it resumes, from the value that it knew to the newest.
+/// Each observer receives the changes in the order in which they were made, and each of them once.
+/// A change that it misses, because it is paused or its buffer is full, is part of the next one that
+/// it receives, and when it resumes it receives the newest value. ``StateSource/changes`` also has
+/// the value before each change.
 ///
-/// Setting an equal value is a change like any other. Followers with `.distinct` do not receive it.
+/// Setting an equal value is a change like any other. Observers with `.distinct` do not receive it.
 /// The observations end with the object.
 @propertyWrapper
 public final class CurrentValue<Value: Sendable>: StateSource {
   /// The values that observers receive.
-  public typealias Element = ValueChange<Value>
+  public typealias Element = Value
 
-  private let storage: StateStorage<Value>
+  private let storage: StateStorage<Value, StateUpdate<Value>>
 
   var registry: ObserverRegistry { storage.registry }
+  var list: ObserverList { storage.list }
 
   /// Creates a state.
   ///
@@ -57,9 +61,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
 
   deinit {
-    // At once, because the value is not set any more. A change that is still on the way is that of
-    // a thread that has ended, or of a follower that resumes.
-    storage.end()
+    storage.finish()
     registry.finishReports()
   }
 
@@ -88,30 +90,12 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// `isPlaying`.
   public var projectedValue: ReadOnlyState<Value> { readOnly }
 
-  /// Sets the value, and notifies all followers except one.
-  ///
-  /// Use it for two states that follow each other, where the owner of the skipped follower knows
-  /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
-  ///
-  /// If the follower is paused when the value is set, it never receives an earlier change, even if
-  /// it resumes before such a change reaches it; its initial call, if it is due, carries `newValue`
-  /// or a newer value. If it is not paused, changes that were queued on its target are still
-  /// delivered. A pause or a resume that another thread makes during the set counts as before or
-  /// after it. The calls of a concurrent follower have no order, so an earlier change may follow a
-  /// later one.
-  ///
-  /// A registration of another source, or one that has ended, has no effect.
-  public func set(_ newValue: Value, skipping registration: Registration) {
-    storage.set(newValue, skipping: registration)
-  }
-
   /// Sets the value and waits until every delivery of the change has ended.
   ///
   /// A delivery ends when the follower has run, or when it is skipped, canceled, dropped from a
   /// full buffer, or discarded with its owner or target. The delivery to a sequence ends when the
-  /// change is stored. If another thread is notifying the followers, this method also waits until
-  /// that thread has delivered this change. It does not wait for followers whose `.initial` call is
-  /// running, nor for the followers of a combined state on other targets.
+  /// change is stored. If another thread is notifying the followers, this method waits until that
+  /// thread has delivered this change. It also waits for the observers of derived states.
   ///
   /// Inside an asynchronous follower this method does not wait for that follower.
   ///
@@ -136,9 +120,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// each inside the update of the state that the other one waits for, the program stops with a
   /// sentence that says so; to avoid it, read the other state before the update.
   ///
-  /// The followers receive the value before the change too, so an append to an array copies the
-  /// array. Without followers, or if all of them were registered with `.withoutOld`, the array is
-  /// changed in place, unless it has another reference, such as that of a combined state.
+  /// An array is appended to in place, unless something else keeps it: an observer of
+  /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed state that is
+  /// combined from several.
   ///
   /// - Returns: The result of `body`.
   @discardableResult
@@ -146,7 +130,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     try storage.update(body)
   }
 
-  // MARK: Following
+  /// Sets the value because of a post, for whose deliveries a tracker may wait.
+  func set(_ newValue: Value, as post: borrowing Post) { storage.set(newValue, as: post) }
+
+  // MARK: Observing
 
   /// Ends every observation of this source that `owner` owns.
   ///
@@ -158,7 +145,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns all changes that were set before, and
-  /// a combined state still delivers them. If one of these is being delivered, they end after it.
+  /// a derived state still delivers them. If one of these is being delivered, they end after it.
   /// The value can still be read and set. A second call does nothing. The observers of ``events`` and
   /// ``failures`` stay until the state is released.
   public func finish() {
@@ -179,52 +166,23 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// The read-only view of the state: it can be read and observed, and cannot be set.
   public var readOnly: ReadOnlyState<Value> { ReadOnlyState(base: self) }
-  /// The changes of the state, without access to its current value.
-  public var signal: Signal<ValueChange<Value>> { Signal(base: self) }
+  /// The values of the state, without access to its current value.
+  public var signal: Signal<Value> { Signal(base: self) }
 }
 
 extension CurrentValue: StateBase {
-  package var reporters: Reporters { Reporters(registries: [registry]) }
+  var registries: [ObserverRegistry] { [registry] }
 
-  @_optimize(size)
-  package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
-    _ options: SourceOptions<ValueChange<Value>>
+  func follow(
+    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ body: consuming ObserverBody<StateUpdate<Value>>
   ) -> Registration {
-    let (registry, list) = (storage.registry, storage.list)
-    let missed = MissedChanges(
-      of: storage, isInitialDue: options.isInitial, isOldWanted: options.isOldWanted)
-    request.skipKeeper = missed
-    let isWanted = body.isWanted
-    var follower: Follower<Value>?
-    if !options.isPlain {
-      let new = Follower(
-        options, isImmediate: body.isImmediate(request.delivery),
-        isBounded: request.buffering != .unbounded, request.location, storage, missed)
-      body = new.wrap(body)
-      follower = new
-    }
-    // A resume request is for every observer, whatever changes it wants. So is a merged change that
-    // covers missed ones.
-    if let isWanted {
-      body = body.taking { change, _ in
-        change.isRequest || isWanted(change, nil) || missed.includesUntold(change)
-      }
-    }
-    let registration = request.register(body, with: registry) { _, _ in .list(list) }
-    guard let registration else { return Registration(list: list, id: 0, counters: nil) }
-    follower?.bind(to: registration)
-    if options.isInitial, let follower {
-      let (value, revision) = storage.newest
-      follower.begin(with: value, revision)
-      let initial = ValueChange<Value>.initialRequest(value)
-      registry.post(initial, onlyTo: registration)
-      if follower.noteRequest() { registry.post(initial, onlyTo: registration) }
-    }
-    return registration
+    storage.register(request, following, body)
   }
 
-  package var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? {
+  func tap(_ taps: Taps) -> @Sendable () -> Value { taps.tap(storage) }
+
+  var stateReference: @Sendable () -> (any StateBase<Value>)? {
     { [reference = OwnerReference(self)] in reference.object }
   }
 }

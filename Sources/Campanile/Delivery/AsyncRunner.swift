@@ -1,26 +1,7 @@
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
 ///
-/// As a target it runs its jobs in such tasks. Each call begins on the observer's actor, if it has
-/// one, so a registration that was ended there is found ended when it is checked.
+/// As a target it runs its jobs in such tasks.
 final class AsyncRunner: DeliveryTarget {
-  /// Where the calls begin.
-  enum Isolation: Sendable {
-    case none, main
-    /// The actor, which is the owner of the registration.
-    case owner(ActorReference)
-
-    static func of(_ instance: any Actor) -> Self { .owner(ActorReference(instance)) }
-
-    /// The actor, if there is one.
-    fileprivate var actor: (any Actor)? {
-      switch self {
-      case .none: nil
-      case .main: MainActor.shared
-      case .owner(let reference): reference.instance
-      }
-    }
-  }
-
   /// Protected by the lock.
   struct State {
     var isEnded = false
@@ -66,28 +47,18 @@ final class AsyncRunner: DeliveryTarget {
   private let state = Locked(State())
   /// The values that wait for the observer, if its calls are made one at a time.
   let mailbox: Mailbox
-  /// Where the calls begin.
-  let isolation: Isolation
 
-  init(_ buffering: Buffering, _ isolation: Isolation) {
-    mailbox = Mailbox(buffering, .counted)
-    self.isolation = isolation
-  }
+  init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
 
-  func enqueue(_ job: DeliveryJob) {
-    start(job.urgency) { [isolation] in await job.runInTask(isolation) }
-  }
+  func enqueue(_ job: DeliveryJob) { start(job.urgency) { await job.runInTask() } }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   @_optimize(size)
-  func start(
-    _ urgency: Urgency = .ofCaller, on isolation: Isolation = .none,
-    _ operation: @escaping @Sendable () async -> Void
-  ) {
+  func start(_ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void) {
     let index = state.withLock { $0.reserve() }
     // Detached, because the calls that the poster's task is part of say nothing about this one.
     let task = Task.detached(priority: urgency.priority) {
-      await self.run(operation, on: isolation.actor)
+      await operation()
       self.state.withLock { $0.end(at: index) }
     }
     let isEnded = state.withLock { state in
@@ -95,12 +66,6 @@ final class AsyncRunner: DeliveryTarget {
       return state.isEnded
     }
     if isEnded { task.cancel() }
-  }
-
-  private func run(_ operation: () async -> Void, on _: isolated (any Actor)?) async {
-    // Without a statement on the actor first, Swift 6.3 does not run the operation there.
-    state.withLock { _ in }
-    await operation()
   }
 
   /// Discards what waits, and cancels the tasks; called when the registration has ended.
@@ -117,25 +82,24 @@ final class AsyncRunner: DeliveryTarget {
 
 extension DeliveryJob {
   /// Delivers what is waiting for an asynchronous observer.
-  fileprivate func runInTask(_ isolation: AsyncRunner.Isolation) async {
-    if take() { await drained.drainInTask(urgency, isolation, on: target) }
+  fileprivate func runInTask() async {
+    if take() { await drained.drainInTask(urgency, on: target) }
   }
 }
 
 extension Mailbox {
   // Optimized for size, because each part between two suspensions repeats much of the others.
   @_optimize(size)
-  func drainInTask(
-    _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
-  ) async {
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
     var batch = RecordBuffer()
     var kept: ObserverList?
     if begin(priority, &batch, keeping: &kept) == nil { return }
     defer { withExtendedLifetime(kept) {} }
     var (count, next) = (0, Urgency?.none)
     repeat {
-      // Only a call retains the actor, and between two calls other code can run there.
-      await deliverOne(of: &batch, on: isolation.actor)
+      var call: PreparedCall?
+      _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
+      if let call { await call() }
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
     } while exchange(&batch) { state, batch in
@@ -146,12 +110,5 @@ extension Mailbox {
       return nil
     } != nil
     if let target { schedule(next, target) }
-  }
-
-  @_optimize(size)
-  private func deliverOne(of batch: inout RecordBuffer, on _: isolated (any Actor)?) async {
-    var call: PreparedCall?
-    _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
-    if let call { await call() }
   }
 }

@@ -9,8 +9,7 @@ public enum Buffering: Sendable, Hashable {
   ///
   /// Memory grows for as long as values arrive faster than they are taken.
   case unbounded
-  /// The newest values wait; a value that arrives at a full buffer replaces the oldest. After a
-  /// pause, a follower of a state may have one more.
+  /// The newest values wait; a value that arrives at a full buffer replaces the oldest.
   case newest(Int)
   /// The oldest values wait; a value that arrives at a full buffer is dropped.
   case oldest(Int)

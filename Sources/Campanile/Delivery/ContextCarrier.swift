@@ -17,9 +17,8 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// From then on every observer of every source is called with the value that was set where the
 /// message was posted. The value is read when a delivery is queued, on the thread that posts, and
 /// restored around the call. The reader of a sequence runs in its own task, with the values of that
-/// task. A change of a state that arrives during an observer's initial call is delivered after that
-/// call, with the values of that call. A follower that missed changes during a pause is called with
-/// the values of the code that resumed it.
+/// task. The call with which a state begins or resumes an observer has the values of the code that
+/// registered or resumed it.
 ///
 /// While a carrier is installed, a delivery to another place and each set of a ``CurrentValue``
 /// cost a few more allocations. Immediate observers of other sources cost no more than before.

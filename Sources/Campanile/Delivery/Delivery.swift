@@ -9,11 +9,13 @@ public import Dispatch
 /// | delivery | where | before the post returns? |
 /// |---|---|---|
 /// | ``immediate`` | the thread that posts | yes |
-/// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits or runs there |
-/// | ``queue(_:)`` | that queue | if the poster is on it and nothing waits or runs there |
-/// | ``executor(_:)-(TaskExecutor)``, ``executor(_:)-(SerialExecutor)`` | that executor | no |
-/// | ``target(_:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
-/// | ``ordered``, of any but ``immediate`` | the same place | no |
+/// | ``queue(_:buffering:ordered:)`` | that queue | if the poster is on it and nothing waits or runs there |
+/// | ``executor(_:buffering:)-(TaskExecutor,_)``, ``executor(_:buffering:)-(SerialExecutor,_)`` | that executor | no |
+/// | ``target(_:buffering:ordered:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
+///
+/// With `ordered: true`, a delivery always queues, so the observer never runs before the post returns.
+/// With `buffering:`, the observer has its own bounded buffer. Then its delivery always queues, too,
+/// and its order relative to the other observers there is not promised.
 ///
 /// The observers on one target receive the messages of all threads in one order, and one at a time,
 /// except that an observer with a bounded buffer has its own order. Immediate and queued observers of
@@ -30,54 +32,97 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// `nil` for immediate delivery.
   let target: (any DeliveryTarget)?
   let isOrdered: Bool
+  let buffering: Buffering
+
+  init(
+    target: (any DeliveryTarget)?, buffering: Buffering = .unbounded, isOrdered: Bool = false
+  ) {
+    buffering.checkCapacity()
+    (self.target, self.buffering, self.isOrdered) = (target, buffering, isOrdered)
+  }
 
   /// On the thread that posts, before the post returns, in the order of registration.
-  public static let immediate = Delivery(target: nil, isOrdered: false)
-
-  /// On the main queue, for an observer that is not isolated.
-  ///
-  /// Runs inline when the poster is on the main queue or the main actor and no delivery is waiting or
-  /// running there.
-  public static let mainQueue = Delivery(target: QueueTarget.main, isOrdered: false)
+  public static let immediate = Delivery(target: nil)
 
   /// On `queue`, which is retained for as long as the registration lives.
   ///
   /// Runs inline when the poster is on `queue` and no delivery is waiting or running there. A queue
   /// that targets `queue` counts as `queue`, if it was never passed to this method itself. On a
   /// global queue it always queues. On a concurrent queue the unbounded observers run one at a
-  /// time.
-  public static func queue(_ queue: DispatchQueue) -> Delivery {
-    // It may be the main queue, whose mailbox has a pace of its own.
-    _ = QueueTarget.main
-    return Delivery(target: QueueTarget(queue), isOrdered: false)
+  /// time. `.queue(.main)` delivers to the same target as ``MainDelivery/main``, to an observer that is
+  /// not isolated.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue.
+  ///   - buffering: How many values wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues.
+  public static func queue(
+    _ queue: DispatchQueue, buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
+  ) -> Delivery {
+    // On Linux, each `DispatchQueue.main` is another object. The main queue's mailbox has its own pace.
+    let (main, named) = (QueueTarget.main, QueueTarget(queue))
+    let target = named.mailbox === main.mailbox ? main : named
+    return Delivery(target: target, buffering: buffering, isOrdered: isOrdered)
   }
 
   /// On a task executor, which is retained for as long as the registration lives.
   ///
   /// Always queues. The unbounded observers run one at a time, even if the executor has many
   /// threads.
-  public static func executor(_ executor: any TaskExecutor) -> Delivery {
-    Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
+  ///
+  /// - Parameters:
+  ///   - executor: The executor.
+  ///   - buffering: How many values wait for an observer that is behind.
+  public static func executor(
+    _ executor: any TaskExecutor, buffering: Buffering = .unbounded
+  ) -> Delivery {
+    Delivery(target: ExecutorTarget.of(executor), buffering: buffering)
   }
 
   /// On a serial executor, which is retained for as long as the registration lives.
   ///
   /// Always queues. Code that is isolated to an actor on this executor does not run during a call.
-  public static func executor(_ executor: any SerialExecutor) -> Delivery {
-    Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
+  ///
+  /// - Parameters:
+  ///   - executor: The executor.
+  ///   - buffering: How many values wait for an observer that is behind.
+  public static func executor(
+    _ executor: any SerialExecutor, buffering: Buffering = .unbounded
+  ) -> Delivery {
+    Delivery(target: ExecutorTarget.of(executor), buffering: buffering)
   }
 
   /// On your own target, which is retained for as long as the registration lives.
-  public static func target(_ target: any DeliveryTarget) -> Delivery {
-    Delivery(target: target, isOrdered: false)
+  ///
+  /// - Parameters:
+  ///   - target: The target.
+  ///   - buffering: How many values wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues.
+  public static func target(
+    _ target: any DeliveryTarget, buffering: Buffering = .unbounded,
+    ordered isOrdered: Bool = false
+  ) -> Delivery {
+    Delivery(target: target, buffering: buffering, isOrdered: isOrdered)
   }
 
-  /// This place with a queue before it: the observer never runs before the post returns.
-  ///
-  /// Immediate delivery has no queue, so asking for its ordered form is a precondition failure.
-  public var ordered: Delivery {
-    require(target != nil, "An immediate delivery has no queue and cannot be ordered by one")
-    return Delivery(target: target, isOrdered: true)
+  /// Unavailable: nothing waits for an immediate observer.
+  @available(
+    *, unavailable,
+    message: """
+      An immediate observer is called at once and keeps nothing waiting: name a place for it, such as \
+      .queue(queue, buffering: .newest(4))
+      """
+  )
+  public static func immediate(buffering: Buffering) -> Delivery { .immediate }
+
+  /// The same delivery, which always queues.
+  package var ordered: Delivery {
+    Delivery(target: target, buffering: buffering, isOrdered: true)
+  }
+
+  /// The same delivery, with a buffer for the observer.
+  package func buffered(_ buffering: Buffering) -> Delivery {
+    Delivery(target: target, buffering: buffering, isOrdered: isOrdered)
   }
 
   /// The number of messages that wait for this place, from all sources.
@@ -90,6 +135,6 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// The name of the delivery in descriptions.
   public var description: String {
     guard let target else { return ".immediate" }
-    return target.deliveryName + (isOrdered ? ".ordered" : "")
+    return target.deliveryName + (isOrdered ? ", ordered" : "")
   }
 }

@@ -54,9 +54,7 @@ protocol Drainable: AnyObject, Sendable {
   /// Delivers what is waiting; if the target is no longer kept alive, all of it.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
   /// Delivers the waiting messages in a task, where each call may suspend.
-  func drainInTask(
-    _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
-  ) async
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async
   /// Delivers the oldest of what is waiting.
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
   /// Discards what is waiting, because a job was released without having run.

@@ -1,7 +1,7 @@
 /// A place where observers run: a queue, a thread, an event loop.
 ///
 /// To deliver to your own event loop or thread, conform a class to this protocol and pass it with
-/// ``Delivery/target(_:)``:
+/// ``Delivery/target(_:buffering:ordered:)``:
 ///
 /// ```swift
 /// final class Loop: DeliveryTarget {

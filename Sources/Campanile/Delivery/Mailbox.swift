@@ -96,8 +96,7 @@ public final class Mailbox: Sendable {
   ) {
     list.registry.note(.queued, of: post, at: id, in: list)
     // Without the lock, which the job needs to make room.
-    let isResumption = post.isResumption
-    if !isResumption, isFull.load(ordering: .relaxed) {
+    if isFull.load(ordering: .relaxed) {
       counters.countDrop()
       return list.registry.note(.dropped, of: post, at: id, in: list)
     }
@@ -105,14 +104,12 @@ public final class Mailbox: Sendable {
     if post.tracker?.isWait(inside: counters) == true { post = post.tracked(by: nil) }
     post.tracker?.begin()
     var (envelope, value, job) = (Envelope(post, at: id, in: list), value, Urgency?.none)
-    let admission = decide {
-      $0.admit(&envelope, &value, &job, isResumption: isResumption, by: .ofCaller)
-    }
+    let admission = decide { $0.admit(&envelope, &value, &job, by: .ofCaller) }
     schedule(job, target)
     if admission == .free { return }
     // A message that found no room was handed back, and is released outside the lock.
     if admission != nil {
-      if !envelope.takeBack(value) { counters.countDrop() }
+      counters.countDrop()
       envelope.noteDropped()
     }
     envelope.tracker?.end()

@@ -62,12 +62,11 @@ struct MailboxState: ~Copyable {
   ///   - value: The value; afterwards the value that is not kept, for the caller to release.
   ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
   ///     must be woken.
-  ///   - isResumption: Whether it is for a follower that resumes.
   ///   - poster: The poster's priority, which a mailbox that is read does not look up.
   /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
     _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?,
-    isResumption: Bool = false, by poster: @autoclosure () -> Urgency
+    by poster: @autoclosure () -> Urgency
   ) -> Buffering.Admission? {
     if isClosed { return nil }
     if isAwaited {
@@ -77,9 +76,7 @@ struct MailboxState: ~Copyable {
       wake = .medium
       return .free
     }
-    // Only one is admitted beside a full buffer.
-    let count = isResumption ? max(filling.count - 1, 0) : filling.count
-    let admission = (buffering ?? .unbounded).admission(beside: count)
+    let admission = (buffering ?? .unbounded).admission(beside: filling.count)
     switch admission {
     case .refused: return .refused
     case .inExchange:

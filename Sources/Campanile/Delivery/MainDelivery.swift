@@ -8,24 +8,42 @@
 ///
 /// Runs inline when the poster is on the main queue or the main actor and no delivery is waiting or
 /// running there, so a message that an observer on `.main` posts is delivered after this observer has
-/// returned; ``ordered`` always queues. For an observer without isolation, or a delivery to store and
-/// inject, see ``Delivery/mainQueue``.
+/// returned. With `ordered: true` it always queues. For an observer without isolation, use
+/// `.queue(.main)`.
 public struct MainDelivery: Sendable {
   package let delivery: Delivery
 
-  /// On the main actor.
-  public static let main = MainDelivery(delivery: .mainQueue)
+  package init(delivery: Delivery) { self.delivery = delivery }
 
-  /// On the main actor, always queued: the observer never runs before the post returns.
-  public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
+  /// On the main actor.
+  public static let main = MainDelivery(delivery: Delivery(target: QueueTarget.main))
+
+  /// On the main actor, with a buffer for the observer, or always queuing.
+  ///
+  /// - Parameters:
+  ///   - buffering: How many values wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues, so that the observer never runs before the post returns.
+  public static func main(
+    buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
+  ) -> MainDelivery {
+    MainDelivery(
+      delivery: Delivery(target: QueueTarget.main, buffering: buffering, isOrdered: isOrdered))
+  }
+
+  package var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
+
+  package func buffered(_ buffering: Buffering) -> MainDelivery {
+    MainDelivery(delivery: delivery.buffered(buffering))
+  }
 }
 
 extension Delivery {
   /// Not for a delivery that says nothing about isolation.
   @available(
     *, unavailable,
-    message: "A Delivery says nothing about isolation: use .mainQueue, or a MainDelivery for .main"
+    message:
+      "A Delivery says nothing about isolation: use .queue(.main), or a MainDelivery for .main"
   )
   @_disfavoredOverload
-  public static var main: Delivery { .mainQueue }
+  public static var main: Delivery { MainDelivery.main.delivery }
 }

@@ -7,38 +7,37 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var owner: (any AnyObject & Sendable)?
   var delivery = Delivery.immediate
   var buffering: Buffering
-  /// Where the tasks of an asynchronous observer run.
-  var isolation = AsyncRunner.Isolation.none
   var location: CallSite
   var isOnce = false
-  /// Whether a reader is a state that is derived from the source, and not a sequence.
-  private var isDerived = false
-  /// Keeps what the observer misses while it is paused, if anything does.
-  var skipKeeper: (any SkipKeeper)?
+  /// Called when the observer resumes and has missed something; for states.
+  var onResume: (@Sendable (Registration) -> Void)?
 
   @inline(never)
   init(
-    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
-    _ buffering: Buffering, _ location: CallSite
+    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery, _ location: CallSite
   ) {
-    buffering.checkCapacity()
     self.owner = owner
     self.delivery = delivery
-    self.buffering = buffering
+    buffering = delivery.buffering
     self.location = location
   }
 
-  /// A request of a state that is derived from the source, made at `location`.
-  static func derived(at location: CallSite) -> Self {
-    var request = Self(.unbounded, location)
-    request.isDerived = true
-    return request
+  /// A request for an observer that needs no place, or has its own buffer at any place.
+  @inline(never)
+  init(
+    owner: (any AnyObject & Sendable)? = nil, _ buffering: Buffering = .unbounded,
+    _ location: CallSite
+  ) {
+    buffering.checkCapacity()
+    self.owner = owner
+    self.buffering = buffering
+    self.location = location
   }
 
   /// A request for an observer that is isolated to an actor, which is also the owner.
   init(on instance: some Actor, _ buffering: Buffering, _ location: CallSite) {
     self.init(
-      owner: instance, on: Delivery(target: ActorTarget.of(instance), isOrdered: false), buffering,
+      owner: instance, on: Delivery(target: ActorTarget.of(instance), buffering: buffering),
       location)
   }
 }
@@ -94,7 +93,7 @@ extension ObservationRequest {
   /// Whether the registration needs nothing except the closure to call.
   private var isPlain: Bool {
     owner == nil && delivery.target == nil && !delivery.isOrdered && buffering == .unbounded
-      && skipKeeper == nil
+      && onResume == nil
   }
 
   private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
@@ -124,11 +123,11 @@ extension ObservationRequest {
         try body(value, post)
       }
       return Made(observer: observer, groupTarget: nil)
-    case .async(let execution, let isOnce, let isTold, let body):
-      let observer = makeAsynchronous(lifetimes, execution, once: isOnce, isTold, isWanted, body)
+    case .async(let isTold, let body):
+      let observer = makeAsynchronous(lifetimes, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)
     case .starter(let start):
-      let (name, location) = (AsyncExecution.concurrent.deliveryName, location)
+      let (name, location) = ("asynchronously, concurrently", location)
       let traits = traits(lifetimes, name, isAsynchronous: true)
       let observer = IndirectObserver<Value>(traits) { value, post, id, list in
         guard let call = start(value) else { return }
@@ -142,10 +141,14 @@ extension ObservationRequest {
         }
       }
       return Made(observer: observer, groupTarget: nil)
-    case .reader(let take, let onEnd, let buffer):
-      let name = isDerived ? RegistrationDescription.derivedState : "a sequence"
+    case .tap(let take, let onEnd):
       let traits = traits(
-        lifetimes, name, buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
+        lifetimes, RegistrationDescription.derivedState, onEnd: { _ in onEnd() }, onRefused: onEnd)
+      let observer = IndirectObserver<Value>(traits) { value, post, _, _ in take(value, post) }
+      return Made(observer: observer, groupTarget: nil)
+    case .reader(let take, let onEnd, let buffer):
+      let traits = traits(
+        lifetimes, "a sequence", buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
       let observer = IndirectObserver<Value>(traits) { value, post, _, _ in
         try take(value, post.subject)
       }
@@ -161,11 +164,8 @@ extension ObservationRequest {
     _ lifetimes: [Lifetime.Storage], isTold: Bool, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, Post) throws -> Void
   ) -> Made {
-    guard let target = delivery.target else {
-      misuse(
-        "An immediate observer was given a buffer at \(location.fileName):\(location.line); "
-          + "it is called at once and keeps nothing waiting")
-    }
+    // Only places have buffers.
+    let target = delivery.target!
     let mailbox = Mailbox(buffering, target.mailbox.pace)
     let traits = traits(lifetimes, isTold: isTold, buffer: mailbox.counts) { _ in mailbox.close() }
     let observer = IndirectObserver<Value>(
@@ -179,30 +179,6 @@ extension ObservationRequest {
       mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
     }
     return Made(observer: observer, groupTarget: nil)
-  }
-
-  private func makeAsynchronous<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, once bodyIsOnce: Bool,
-    _ isTold: Bool, _ isWanted: Filter<Value>,
-    _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
-  ) -> AnyObserver {
-    let runner = AsyncRunner(buffering, isolation)
-    let name = execution.deliveryName
-    let prepare = preparation(of: body, runner.mailbox, name)
-    switch execution {
-    case .oneAtATime:
-      return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
-    case .concurrent:
-      require(
-        buffering == .unbounded,
-        "A concurrent observer was given a buffer; it starts each call at once")
-      // Of several calls that are started at once, any may be the first; the only call is for the
-      // first value.
-      if isOnce || bodyIsOnce {
-        return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
-      }
-      return makeConcurrent(lifetimes, name, runner, isTold, isWanted, prepare)
-    }
   }
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
@@ -249,10 +225,13 @@ extension ObservationRequest {
     }
   }
 
-  private func makeSerial<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ name: String, _ runner: AsyncRunner,
-    _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
+  private func makeAsynchronous<Value: Sendable>(
+    _ lifetimes: [Lifetime.Storage], _ isTold: Bool, _ isWanted: Filter<Value>,
+    _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
+    let runner = AsyncRunner(buffering)
+    let name = "asynchronously"
+    let prepare = preparation(of: body, runner.mailbox, name)
     var traits = traits(
       lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
     ) { _ in
@@ -269,31 +248,6 @@ extension ObservationRequest {
     ) { value, post, id, list in
       guard isWanted?(value, post.subject) ?? true else { return }
       runner.mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: runner)
-    }
-  }
-
-  @_optimize(size)
-  private func makeConcurrent<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ name: String, _ runner: AsyncRunner,
-    _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
-  ) -> AnyObserver {
-    // Nothing waits: each call is started at once.
-    let traits = traits(
-      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
-    ) { _ in runner.end() }
-    return IndirectObserver<Value>(traits, arrival: prepare) { value, post, id, list in
-      guard isWanted?(value, post.subject) ?? true else { return }
-      var post = post.kept(isTold: isTold)
-      // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-      if post.tracker?.isWait(inside: runner.mailbox.counters) == true {
-        post = post.tracked(by: nil)
-      }
-      post.tracker?.begin()
-      list.registry.note(.queued, of: post, at: id, in: list)
-      // Checked again in the task: that is when the call begins.
-      runner.start(on: runner.isolation) { [post] in
-        await list.registry.arrive(value, post, at: id, in: list)?()
-      }
     }
   }
 
@@ -315,12 +269,11 @@ extension ObservationRequest {
       }
     }
     if owner != nil || end != nil || delivery.target != nil || buffer != nil
-      || skipKeeper != nil || name != nil
+      || onResume != nil || name != nil
     {
       traits.details = ObserverDetails(
         owner: owner, delivery: name ?? delivery.description, isAsynchronous: isAsynchronous,
-        buffer: buffer,
-        skipKeeper: skipKeeper, onEnd: end, onRefused: onRefused)
+        buffer: buffer, onResume: onResume, onEnd: end, onRefused: onRefused)
     }
     return traits
   }

@@ -21,7 +21,6 @@ extension ObserverBody {
   /// Every kind of observer is wrapped here. Only `keeping` wraps a plain observer by itself.
   ///
   /// - Parameters:
-  ///   - isOnce: Whether the code around a call makes only one call.
   ///   - isTold: Whether the code around a call reads the subject.
   ///   - call: Runs around a call, with the value of the source, its subject, and the observer.
   ///   - callInTask: Runs around a call in a task.
@@ -30,7 +29,7 @@ extension ObserverBody {
   ///   - end: Runs around the end of a reader.
   @_optimize(size)
   func wrapped<Source: Sendable>(
-    once isOnce: Bool, isTold: Bool = false,
+    isTold: Bool = false,
     _ call: @escaping @Sendable (Source, AnyObject?, Call) throws -> Void,
     inTask callInTask:
       @escaping @Sendable (Source, AnyObject?, @Sendable (Value, AnyObject?) async throws -> Void)
@@ -57,12 +56,20 @@ extension ObserverBody {
         .told { source, subject in
           try call(source, subject) { try observer($0, Post($1)) }
         })
-    case .async(let execution, let wasOnce, let wasTold, let observer):
+    case .async(let wasTold, let observer):
       return ObserverBody<Source>(
-        .async(execution, isOnce: isOnce || wasOnce, isTold: isTold || wasTold) { source, subject in
+        .async(isTold: isTold || wasTold) { source, subject in
           try await callInTask(source, subject, observer)
         })
     case .starter: misuse("An observer that starts tasks was given the values of another source")
+    case .tap(let take, let onEnd):
+      return ObserverBody<Source>(
+        .tap(
+          { source, post in
+            let post = copy post
+            // A tap throws nothing, and a value that cannot be made is left out.
+            try? call(source, post.subject) { value, _ in take(value, post) }
+          }, onEnd: { end(onEnd) }))
     case .reader(let take, let onEnd, let buffer):
       return ObserverBody<Source>(
         .reader(
@@ -112,7 +119,7 @@ extension ObserverBody {
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
     let told = wrapped(
-      once: isOnce, isTold: isTold,
+      isTold: isTold,
       { source, subject, observer in
         try transform(source, subject) { value in try turn.use { try observer(value, subject) } }
       },

@@ -7,20 +7,17 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     /// Called where the value is posted, to forward it to another center or process.
     case carrier(@Sendable (Value, borrowing Post) throws -> Void)
     /// Called in a task, with the subject of the message if `isTold`.
-    ///
-    /// `isOnce` says that the closure ends the registration after its only call. The request of such
-    /// an observer has no `isOnce`.
-    case async(
-      AsyncExecution, isOnce: Bool = false, isTold: Bool,
-      @Sendable (Value, AnyObject?) async throws -> Void)
+    case async(isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)
     /// Called where the value is posted, and makes a call in a task, if it returns one.
     ///
     /// The task continues when the registration ends.
     case starter(@Sendable (Value) -> (@Sendable () async -> Void)?)
+    /// Called where the value is posted, to update a derived state, and is notified of the end.
+    case tap(@Sendable (Value, borrowing Post) -> Void, onEnd: @Sendable () -> Void)
     /// Stores the value where it is posted, with the subject of the message, and is notified of the
     /// end.
     ///
-    /// It is for sequences and derived states, which throw nothing except the request to end.
+    /// It is for sequences, which throw nothing except the request to end.
     case reader(
       @Sendable (Value, AnyObject?) throws -> Void, onEnd: @Sendable () -> Void,
       buffer: BufferCounts? = nil)
@@ -95,6 +92,9 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     Self(plain, Special(kind, where: isWanted))
   }
 
+  /// The observer without a selection of values.
+  var takingAll: Self { isWanted == nil ? self : Self(kind) }
+
   /// An observer that receives its owner, as long as the owner lives.
   package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
@@ -129,21 +129,18 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     }
   }
 
-  init(
-    _ execution: AsyncExecution, _ observer: @escaping @Sendable (Value) async throws -> Void
-  ) {
-    self.init(.async(execution, isTold: false) { value, _ in try await observer(value) })
+  init(async observer: @escaping @Sendable (Value) async throws -> Void) {
+    self.init(.async(isTold: false) { value, _ in try await observer(value) })
   }
 
   init<Owner: AnyObject & Sendable>(
-    _ owner: Owner, _ execution: AsyncExecution,
-    _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
+    _ owner: Owner, async observer: @escaping @Sendable (Owner, Value) async throws -> Void
   ) {
     let reference = OwnerReference(owner)
-    self.init(execution) { value in
+    self.init(async: { value in
       guard let owner = reference.object else { throw ObservationIsOver() }
       try await observer(owner, value)
-    }
+    })
   }
 
   /// Whether the observer is called only by the poster.

@@ -11,12 +11,8 @@ final class PostDetails: Sendable {
     var nanoseconds: UInt64 = 0
     /// The context to restore where the observers are called.
     var context: PostContext?
-    /// The registration that the post skips, or 0.
-    var skippedID: UInt64 = 0
     /// The centers and carriers that the message came through before this center.
     var path: [PathStep] = []
-    /// Whether it requests the missed changes for a follower that resumes.
-    var isResumption = false
   }
 
   let content: Content

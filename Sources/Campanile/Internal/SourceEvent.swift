@@ -29,21 +29,20 @@ public struct SourceEvent: Sendable {
     ///
     /// The call has begun: to cancel the registration now does not prevent it.
     ///
-    /// A filter, or the option to leave out equal values, may still leave the value out, unless the
-    /// observer has a bounded buffer. An observer whose owner has just died is not called, and `ended`
-    /// and `returned` follow. A ``Multicast`` calls no member after an error. A change that arrives
-    /// during the initial call of an observer is reported then, and delivered after that call.
+    /// A filter may still leave the value out, unless the observer has a bounded buffer, and so may a
+    /// state whose observer knows the value already, or an equal one with `.distinct`. An observer
+    /// whose owner has just died is not called, and `ended` and `returned` follow. A ``Multicast``
+    /// calls no member after an error.
     case called
     /// The call of an observer has returned, or has thrown.
     case returned
     /// A value found an observer's buffer full, or was discarded with its target.
     ///
     /// If several threads post at once, each may report a value that a sequence has dropped only once.
-    /// The request of a resumed observer for what it missed is reported, too, if newer values replace
-    /// it, or its target discards it. ``Registration/droppedCount`` is exact.
+    /// The newest value for an observer that begins or resumes is reported, too, if newer values
+    /// replace it, or its target discards it. ``Registration/droppedCount`` is exact.
     case dropped
-    /// A delivery was due while the registration was paused, or when a follower of a state already knew
-    /// the value.
+    /// A delivery was due while the registration was paused.
     case skipped
     /// An observer has thrown; `returned` follows.
     case failed

@@ -18,9 +18,8 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let subscribe: @Sendable (DeliveryCounters) -> Reader
   private let first: Locked<Reader?>.Box
   private let counters = DeliveryCounters()
-  /// The registration of the first reader, with its waiting and dropped counts.
-  ///
-  /// It is `nil` if the source was already released when the sequence was made.
+  /// The registration of the first reader, with its waiting and dropped counts; `nil` if the source
+  /// was already released when the sequence was made.
   public let registration: Registration?
 
   init(_ subscribe: @escaping @Sendable (DeliveryCounters) -> Reader) {
@@ -55,32 +54,36 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next value, or `nil` when the source has ended or the task is canceled.
     ///
     /// It yields the thread from time to time, even if values are waiting.
-    public mutating func next() async -> Element? {
-      if mustYield() { await Task.yield() }
-      return await reader.buffer.next()
-    }
+    public mutating func next() async -> Element? { await take() }
 
     /// The next value, or `nil` when the source has ended or the task is canceled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      if mustYield() { await Task.yield() }
-      return await reader.buffer.next()
+      await take()
     }
 
-    /// Whether so many values have been read that others are to have the thread.
-    private mutating func mustYield() -> Bool {
+    @inline(__always)
+    private mutating func take() async -> Element? {
       count &+= 1
-      return count % valuesBetweenYields == 0
+      if count % valuesBetweenYields == 0 { await Task.yield() }
+      if let read = reader.read { return await read(reader) }
+      return await reader.buffer.next()
     }
   }
 
   /// A registration and the buffer it fills; releasing the reader ends both.
   final class Reader: Sendable {
-    fileprivate let buffer: SequenceBuffer
+    let buffer: SequenceBuffer
+    /// Makes the next element of what is in the buffer; `nil` if the buffer has the elements.
+    fileprivate let read: (@Sendable (Reader) async -> Element?)?
     private let token: ObservationToken?
-    fileprivate var registration: Registration? { token?.registration }
+    var registration: Registration? { token?.registration }
 
-    init(_ buffer: SequenceBuffer, _ registration: Registration?) {
+    init(
+      _ buffer: SequenceBuffer, _ registration: Registration?,
+      _ read: (@Sendable (Reader) async -> Element?)? = nil
+    ) {
       self.buffer = buffer
+      self.read = read
       token = registration.map { ObservationToken($0) }
     }
   }

@@ -77,7 +77,7 @@ public struct Registration: Sendable, Hashable {
   /// that the running observer needs, both wait forever.
   ///
   /// Do not call it on the main actor, another actor or a queue to which a call in progress must
-  /// return, such as that of an `observeAsync(on: .main)` observer, because both would wait
+  /// return, such as that of an asynchronous observer on the main actor, because both would wait
   /// forever. Write `await` there.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   public func cancelAndWait() -> Wait {
@@ -116,9 +116,9 @@ public struct Registration: Sendable, Hashable {
   ///
   /// While the registration is paused, its deliveries are skipped, not kept. A value that is posted
   /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
-  /// observer with a bounded buffer either.
+  /// observer with a bounded buffer either; a value of a state is skipped where it would be delivered.
   ///
-  /// An observer of a state receives all changes that it missed as one change when it resumes.
+  /// An observer of a state that has missed something receives the newest value when it resumes.
   public func pause() {
     _ = ask(.pause)
   }
@@ -127,11 +127,10 @@ public struct Registration: Sendable, Hashable {
   ///
   /// If the registration is not paused, this does nothing.
   ///
-  /// If an observer of a ``CurrentValue`` has missed changes, it receives one change on its
-  /// delivery when its last pause is undone, from the value that it knew to the newest. An
-  /// immediate observer receives it before this method returns, unless the state is notifying its
-  /// followers at that moment, so if you hold a lock during this call, the observer may run with
-  /// the lock held.
+  /// If an observer of a state has missed something, it receives the newest value on its delivery
+  /// when its last pause is undone. An immediate observer receives it before this method returns,
+  /// unless the state is delivering a change at that moment. So if you hold a lock during this call,
+  /// observers may run with the lock held.
   public func resume() {
     if takeBackPause() { tellMissed() }
   }
@@ -147,7 +146,7 @@ public struct Registration: Sendable, Hashable {
   }
 
   func tellMissed() {
-    list.registry.observer(of: self)?.details?.skipKeeper?.resume(self)
+    list.registry.observer(of: self)?.details?.onResume?(self)
   }
 
   /// Whether deliveries are being skipped.

@@ -113,8 +113,8 @@ public final class TokenBag: Sendable {
 
   /// Undoes one ``pause()``; if the bag is not paused, it does nothing.
   ///
-  /// Observers of states receive the change that they missed, as with ``Registration/resume()``;
-  /// those of one state in the order in which they registered.
+  /// Observers of states that have missed something receive the newest value, as with
+  /// ``Registration/resume()``; those of one state in the order in which they registered.
   @_optimize(size)
   public func resume() {
     let resumed = state.withLock { state -> [LiveRegistration] in

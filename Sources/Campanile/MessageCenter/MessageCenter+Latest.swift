@@ -3,16 +3,15 @@ extension MessageCenter {
   ///
   /// ```swift
   /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, options: .initial) {
-  ///   screen, change in screen.title = change.new?.title ?? "nothing"
+  ///   screen, message in screen.title = message?.title ?? "nothing"
   /// }
   /// ```
   ///
   /// The center remembers the last message of a type from the first call of this method for that
   /// type until the center ends, so call it where the program starts, before the first message.
   /// Until then the value is `nil`. The first call registers an observer, which stores a message
-  /// when the post reaches it, in the order of registration. ``postAndWait(_:)`` waits until the
-  /// message is stored, but not for the observers of the state on other targets. The center's
-  /// `failures` report the errors of the state's observers.
+  /// when the post reaches it, in the order of registration. ``postAndWait(_:)`` also waits for the
+  /// observers of the state. The center's `failures` report the errors of these observers.
   ///
   /// If that observer is canceled, for instance as one of ``registrations``, the observations of
   /// the state end, and the next call of this method returns another state without a message.
@@ -34,9 +33,9 @@ extension MessageCenter {
     // Registered before it is published, so that code that finds it there misses no later message.
     let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
-      .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))
-    let location = CallSite(file: file, line: line)
-    let registration = register(.derived(at: location), body, SourceOptions<M>())
+      .tap({ message, post in new.set(message, as: post) }, onEnd: { new.finish() }))
+    let request = ObservationRequest(.unbounded, CallSite(file: file, line: line))
+    let registration = register(request, body, SourceOptions<M>())
     // A center that has ended registers nothing, and keeps what it remembers.
     let mayReplace = registration.isActive
     let winner = latestMessages.withLock { latest -> any AnyObject & Sendable in

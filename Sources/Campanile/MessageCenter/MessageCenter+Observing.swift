@@ -8,8 +8,6 @@ extension MessageCenter {
   /// - Parameters:
   ///   - type: The type of the messages.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
-  ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
-  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -18,13 +16,13 @@ extension MessageCenter {
   ///     the error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
-    _ type: M.Type, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    _ type: M.Type, on delivery: Delivery = .immediate,
     options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, CallSite(file: file, line: line))
+      on: delivery, CallSite(file: file, line: line))
     return ObservationToken(
       register(request, ObserverBody(observer), options.messageSettings))
   }
@@ -39,8 +37,6 @@ extension MessageCenter {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
-  ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
-  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -51,12 +47,12 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
+    options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
+      owner: owner, on: delivery, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, observer), options.messageSettings)
   }
 
@@ -65,8 +61,7 @@ extension MessageCenter {
   /// - Parameters:
   ///   - type: The type of the messages.
   ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
-  ///     there; or `.main.ordered`, which always queues.
-  ///   - buffering: How many messages wait for an observer that is behind.
+  ///     there; or `.main(buffering:ordered:)`.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -74,13 +69,13 @@ extension MessageCenter {
   ///     error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
-    _ type: M.Type, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ type: M.Type, on delivery: MainDelivery,
     options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, buffering, CallSite(file: file, line: line))
+      on: delivery.delivery, CallSite(file: file, line: line))
     return ObservationToken(
       register(request, ObserverBody(onMain: observer), options.messageSettings))
   }
@@ -96,8 +91,7 @@ extension MessageCenter {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
-  ///     there; or `.main.ordered`, which always queues.
-  ///   - buffering: How many messages wait for an observer that is behind.
+  ///     there; or `.main(buffering:ordered:)`.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -106,13 +100,13 @@ extension MessageCenter {
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ type: M.Type, owner: Owner, on delivery: MainDelivery,
     options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
+      owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
     return register(
       request, ObserverBody(owner, onMain: observer), options.messageSettings)
   }
@@ -183,8 +177,7 @@ extension MessageCenter {
   )
   public func observe<M: Message>(
     _ type: M.Type, about subject: M.Subject?, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
-    _ observer: (M) throws -> Void
+    options: ObservationOptions<Messages<M>> = .init(), _ observer: (M) throws -> Void
   ) -> ObservationToken { fatalError("An unavailable function was called") }
 
   /// A source names the subject.
@@ -194,7 +187,6 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject>(
     _ type: M.Type, about subject: M.Subject?, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Messages<M>> = .init(),
-    _ observer: (Owner, M) throws -> Void
+    options: ObservationOptions<Messages<M>> = .init(), _ observer: (Owner, M) throws -> Void
   ) -> Registration { fatalError("An unavailable function was called") }
 }

@@ -77,29 +77,6 @@ public final class MessageCenter: Sendable {
     find(message, Post(subject))
   }
 
-  /// Posts a message to all observers except one.
-  ///
-  /// Use it in an observer that forwards messages, so that it does not receive its own message
-  /// again. Only this post skips the registration: a message that an observer posts in response
-  /// reaches all observers.
-  ///
-  /// - Parameters:
-  ///   - message: The message to post.
-  ///   - registration: The registration to skip. One of another source, or an ended one, has no
-  ///     effect.
-  public func post<M: Message>(_ message: M, skipping registration: Registration) {
-    findChecked(message, Post().skipping(registry.ownID(of: registration)))
-  }
-
-  /// Posts a message about `subject` to all observers except one.
-  ///
-  /// See ``post(_:skipping:)``.
-  public func post<M: Message>(
-    _ message: M, about subject: M.Subject, skipping registration: Registration
-  ) {
-    findChecked(message, Post(subject).skipping(registry.ownID(of: registration)))
-  }
-
   /// Posts a message and waits until every delivery of it has ended.
   ///
   /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full

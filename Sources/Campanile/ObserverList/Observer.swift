@@ -14,7 +14,7 @@ class AnyObserver: @unchecked Sendable {
   private static let orderedBit: UInt32 = 16
   private static let toldBit: UInt32 = 32
   private static let lastingBit: UInt32 = 64
-  /// Set from the time a paused observer of a state misses something until it has received it.
+  /// Set while an observer of a state is paused and has missed something.
   private static let missedBit: UInt32 = 128
   private static let pauseUnit: UInt32 = 256
 
@@ -79,7 +79,7 @@ class AnyObserver: @unchecked Sendable {
   private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
     var word = loaded
     while true {
-      if word & (Self.endedBit | Self.missedBit) != 0 || word >= Self.pauseUnit { return .skip }
+      if word & Self.endedBit != 0 || word >= Self.pauseUnit { return .skip }
       if word & Self.onceBit == 0 || !isLast { return .call }
       // Pairs with `markEnded` and `pause`: one word, so that one of them is first.
       let (won, seen) = state.compareExchange(
@@ -98,8 +98,8 @@ class AnyObserver: @unchecked Sendable {
       // Pairs with `claim`: the canceler's side of what `isPlain` says.
       state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
     } else {
-      // Pairs with `isPlain`: the same. Stores without the lock, of `noteMiss` and `forgetMiss`, may be
-      // lost: what an ended observer missed is of no use.
+      // Pairs with `isPlain`: the same. A store without the lock, of `noteMiss`, may be lost: what an
+      // ended observer missed is of no use.
       state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
     }
   }
@@ -120,35 +120,36 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether it was the last, and something was missed.
   final func resume() -> Bool {
-    // Pairs with `noteMiss`, one of which is first in this word; and with `isPlain` and `claim`, as an
-    // addition does with `isEmpty`: before the later loads of the thread that resumes.
-    let (_, word) = state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    return word < Self.pauseUnit && word & Self.missedBit != 0
+    // No pair: the exchange below finds out what has changed since.
+    var word = state.load(ordering: .relaxed)
+    while true {
+      let isLast = word < 2 * Self.pauseUnit
+      let desired = (word - Self.pauseUnit) & (isLast ? ~Self.missedBit : ~0)
+      // Pairs with `noteMiss`, one of which is first in this word; and with `isPlain` and `claim`, as
+      // an addition does with `isEmpty`: before the later loads of the thread that resumes.
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: desired, ordering: .sequentiallyConsistent)
+      if won { return isLast && word & Self.missedBit != 0 }
+      word = seen
+    }
   }
 
   /// Notes that something is missed, if the observer is paused.
   ///
   /// In one step, so that the thread that undoes the last pause sees it, or was first.
   ///
-  /// - Returns: Whether the observer is paused.
+  /// - Returns: Whether the observer is paused, or has ended.
   final func noteMiss() -> Bool {
     // Pairs with `pause` and `resume`, as `isPlain` does: after this thread's earlier stores.
     var word = state.load(ordering: .sequentiallyConsistent)
-    while word >= Self.pauseUnit {
+    while word >= Self.pauseUnit && word & Self.endedBit == 0 {
       // Pairs with `resume`, which returns the bit or comes first.
       let (won, seen) = state.compareExchange(
         expected: word, desired: word | Self.missedBit, ordering: .acquiringAndReleasing)
       if won { return true }
       word = seen
     }
-    return false
-  }
-
-  /// Notes that the observer has received what it missed.
-  final func forgetMiss() {
-    // Pairs with `noteMiss` and `resume`: one word. The call with what was missed follows, and its
-    // thread or its mailbox orders it.
-    state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing)
+    return word & Self.endedBit != 0
   }
 
   final var isPaused: Bool {
@@ -285,8 +286,8 @@ final class ObserverDetails: Sendable {
   /// Called instead, if the source had already finished; only readers have it.
   let onRefused: (@Sendable () -> Void)?
   let buffer: BufferCounts?
-  /// Keeps what the observer misses while it is paused, if anything does.
-  let skipKeeper: (any SkipKeeper)?
+  /// Called when an observer resumes that has missed something; only observers of states have it.
+  let onResume: (@Sendable (Registration) -> Void)?
 
   /// - Parameters:
   ///   - swept: A reference to the owner, if the source only checks it from time to time.
@@ -298,7 +299,7 @@ final class ObserverDetails: Sendable {
     delivery: String,
     isAsynchronous: Bool = false,
     buffer: BufferCounts? = nil,
-    skipKeeper: (any SkipKeeper)? = nil,
+    onResume: (@Sendable (Registration) -> Void)? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil,
     onRefused: (@Sendable () -> Void)? = nil
   ) {
@@ -308,7 +309,7 @@ final class ObserverDetails: Sendable {
     self.delivery = delivery
     self.isAsynchronous = isAsynchronous
     self.buffer = buffer
-    self.skipKeeper = skipKeeper
+    self.onResume = onResume
     self.onEnd = onEnd
     self.onRefused = onRefused
   }

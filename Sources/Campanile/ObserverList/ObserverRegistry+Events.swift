@@ -45,9 +45,9 @@ extension ObserverRegistry {
   }
 
   /// The details to keep of a set that another thread may deliver; `nil` if there are none.
-  func makeDetails(_ context: PostContext?, skippedID: UInt64) -> PostDetails? {
-    if !isWatched && context == nil && skippedID == 0 { return nil }
-    var content = PostDetails.Content(context: context, skippedID: skippedID)
+  func makeDetails(_ context: PostContext?) -> PostDetails? {
+    if !isWatched && context == nil { return nil }
+    var content = PostDetails.Content(context: context)
     if isWatched { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
   }
@@ -79,6 +79,7 @@ extension ObserverRegistry {
   @inline(__always)
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
     if isWatched { send(.registered, registration, location) }
+    presence.load()?.look()
   }
 
   /// Reports a failure of an observer that was registered at `location`.

@@ -181,6 +181,7 @@ extension ObserverRegistry {
       note(.ended, observer, Registration(list: list, id: id, counters: counters))
       observer.details?.onEnd?(Registration(list: list, id: id, counters: counters))
     }
+    presence.load()?.look()
     reach(.willReclaim)
     // The observer and the garbage go here, unless posts in progress hold them.
     unsafe ended.release()

@@ -35,7 +35,7 @@
     /// Which registrations the envelope is for, and whether each is checked now.
     func portionNow(_ registry: ObserverRegistry) -> Portion {
       if portion == .ordered { return .ordered }
-      return post.skippedID == 0 ? registry.everyone : .everyoneChecked
+      return registry.everyone
     }
 
     /// Calls `body` with the message as observers of any message receive it, if the envelope is for
@@ -149,8 +149,6 @@
       .dropped, of: details.post, details.lists, details.oldest...newest,
       details.portion == .ordered ? .ordered : .everyone)
   }
-
-  var isResumption: Bool { details?.post.isResumption ?? false }
 
   /// The tracker that waits until the delivery has ended, if any.
   var tracker: DeliveryTracker? { details?.post.tracker }

@@ -171,7 +171,7 @@ struct Route: Sendable {
 
 /// The registrations that a walk is for, and whether each is checked.
 ///
-/// They are checked if calls are observed as events, or if the post skips one registration.
+/// They are checked if calls are observed as events.
 enum Portion {
   case everyone
   /// The registrations that run inline if the poster is on their target already.
@@ -229,18 +229,6 @@ extension ObserverRegistry {
     }
   }
 
-  /// Posts to one list; the source may be watched, and the post may skip one registration.
-  @inline(never)
-  func postChecked<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
-  ) {
-    if isWatched {
-      postWatched(value, post, to: list, in: 0...limit)
-    } else {
-      postToEach(value, post, to: list, in: 0...limit)
-    }
-  }
-
   /// Posts to one list, and reports it and each call.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
@@ -258,9 +246,9 @@ extension ObserverRegistry {
     if isNew { notePostReturned(list.valueType, post) }
   }
 
-  /// Posts in code that the two above share.
+  /// Posts to one list, and reports each call.
   @inline(never)
-  private func postToEach<Value>(
+  func postToEach<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>
   ) {
     self.post(value, post, to: list, in: range, .everyoneChecked)
@@ -386,7 +374,7 @@ extension ObserverRegistry {
       if address == 0 { continue }
       // SAFETY: as in `call`.
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
-        guard portion.includes(observer), id != post.skippedID, !observer.isEnded else { return }
+        guard portion.includes(observer), !observer.isEnded else { return }
         let list = cursor.listReference
         note(kind, of: post, observer, Registration(list: list, id: id, counters: nil))
       }
@@ -485,7 +473,6 @@ extension ObserverRegistry {
     _ post: borrowing Post, _ portion: Portion
   ) {
     guard portion.includes(observer) else { return }
-    if post.skippedID == id { return }
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.
@@ -580,5 +567,67 @@ extension ObserverRegistry {
     }
     end(call)
     return prepared
+  }
+
+  /// Skips an observer that has ended or is paused.
+  ///
+  /// An observer of a state that has missed something is called when it resumes. If it has its own
+  /// buffer, it misses only what is skipped where it is called, because a waiting value may still
+  /// reach it.
+  @inline(never)
+  @_optimize(size)
+  private func callSkipped<Value>(
+    _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
+    _ post: borrowing Post
+  ) {
+    let registration = { Registration(list: list, id: id, counters: observer.details?.counters) }
+    guard isCalled(observer, isArrival: !observer.hasArrival) else {
+      if !observer.isEnded { note(.skipped, of: post, observer, registration()) }
+      return
+    }
+    if observer.hasArrival {
+      // It only sends the value on.
+      do {
+        try observer.call(value, post, id, in: list)
+      } catch {
+        handle(error, of: observer, id, in: list, post)
+      }
+    } else {
+      callReported(observer, registration(), post) {
+        try observer.call(value, post, id, in: list)
+      }
+    }
+  }
+
+  /// Skips an observer at the place to which the value was sent.
+  ///
+  /// - Returns: The call, if it is to be made in a task.
+  @inline(never)
+  @_optimize(size)
+  private func arriveSkipped<Value>(
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
+    in list: ObserverList
+  ) -> PreparedCall? {
+    if isCalled(observer, isArrival: true) {
+      return callArrival(observer, value, post, at: id, in: list)
+    }
+    if !observer.isEnded {
+      note(.skipped, of: post, observer, Registration(list: list, id: id, counters: nil))
+    }
+    return nil
+  }
+
+  /// Notes that an observer of a state misses something, where it would be called.
+  ///
+  /// - Returns: Whether it is to be called after all: it has just resumed, or is called elsewhere.
+  private func isCalled(_ observer: AnyObserver, isArrival: Bool) -> Bool {
+    if observer.isEnded || observer.details?.onResume == nil { return false }
+    return !isArrival || !observer.noteMiss()
+  }
+
+  /// The observer of a registration, unless it has ended.
+  @inline(never)
+  func observer(of registration: Registration) -> AnyObserver? {
+    withObserver(of: registration) { $0 }
   }
 }

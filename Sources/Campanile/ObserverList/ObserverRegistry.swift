@@ -22,6 +22,8 @@ final class ObserverRegistry: @unchecked Sendable {
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
   private let upstream: [ObserverRegistry]
+  /// Whether the source is observed, as a state; made when `isObserved` is first read.
+  let presence = LazyReference<Presence>()
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -75,11 +77,6 @@ final class ObserverRegistry: @unchecked Sendable {
   var newestID: UInt64 {
     // No pair: an upper bound of what the asking thread can know of.
     clock.load(ordering: .acquiring)
-  }
-
-  /// The identifier of a registration of this source; 0 for a registration of another source.
-  func ownID(of registration: Registration) -> UInt64 {
-    registration.list.registry === self ? registration.id : 0
   }
 
   /// The steps at which a test can hold the engine.
@@ -295,6 +292,7 @@ extension ObserverRegistry {
   func finishReports() {
     withState { $0.areReportsFinished = true }
     lazyReports.load()?.finish()
+    presence.load()?.state.finish()
   }
 
   /// The newest identifier; a post that is limited to it does not reach a later registration.

@@ -70,9 +70,6 @@
   /// The context of the code that posted, if it differs from the context of the code that delivers.
   var context: PostContext? { details?.content.context }
 
-  /// The identifier of the registration that this post skips; 0 if there is none.
-  var skippedID: UInt64 { details?.content.skippedID ?? 0 }
-
   /// Returns the post with a number, made at a time.
   func numbered(_ number: UInt64, at nanoseconds: UInt64) -> Post {
     with {
@@ -80,14 +77,6 @@
       $0.nanoseconds = nanoseconds
     }
   }
-
-  /// A post that requests the missed changes for a follower that resumes.
-  static var resumption: Post { Post().with { $0.isResumption = true } }
-
-  var isResumption: Bool { details?.content.isResumption ?? false }
-
-  /// Returns the post, which skips one registration.
-  func skipping(_ id: UInt64) -> Post { with { $0.skippedID = id } }
 
   /// Returns the post, of a message that came through other centers.
   func along(_ path: [PathStep]) -> Post { with { $0.path = path } }

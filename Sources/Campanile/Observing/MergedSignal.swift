@@ -48,8 +48,9 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
     let registration = elements.register(request, body.keeping(feeds), options)
     for source in sources {
       let feed = ObserverBody<Element>(
-        .reader({ element, _ in elements.send(element) }, onEnd: {}))
-      source.register(.derived(at: location), feed, SourceOptions()).store(in: feeds)
+        .tap({ elements.send($0, trackedBy: $1.tracker) }, onEnd: {}))
+      source.register(ObservationRequest(.unbounded, location), feed, SourceOptions())
+        .store(in: feeds)
     }
     return registration
   }

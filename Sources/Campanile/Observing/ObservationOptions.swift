@@ -1,7 +1,7 @@
 /// Options of an observation: `.once` for every source, `.initial` and `.distinct` for a state.
 ///
 /// ```swift
-/// state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in … }
+/// state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, isPlaying in … }
 /// ```
 @frozen
 public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {
@@ -9,9 +9,8 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   // nothing at run time.
   @usableFromInline var isInitial = false
   @usableFromInline var isOnce = false
-  @usableFromInline var isWithoutOld = false
-  /// The `Repetition` of the source's elements, if there is one.
-  @usableFromInline var repetition: (any AnyObject & Sendable)?
+  /// The `Comparison` of the source's elements, if there is one.
+  @usableFromInline var comparison: (any AnyObject & Sendable)?
 
   /// No option.
   @inlinable
@@ -22,24 +21,21 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
     for option in options {
       isInitial = isInitial || option.isInitial
       isOnce = isOnce || option.isOnce
-      isWithoutOld = isWithoutOld || option.isWithoutOld
-      repetition = repetition ?? option.repetition
+      comparison = comparison ?? option.comparison
     }
   }
 
   package init(_ settings: SourceOptions<Source.Element>) {
     isInitial = settings.isInitial
     isOnce = settings.isOnce
-    isWithoutOld = settings.isWithoutOld
-    if let isRepetition = settings.isRepetition { repetition = Repetition(says: isRepetition) }
+    if let isSame = settings.isSame { comparison = Comparison(says: isSame) }
   }
 
   /// The options as they reach the source.
   @inline(__always)
   package var settings: SourceOptions<Source.Element> {
     SourceOptions(
-      isInitial: isInitial, isOnce: isOnce, isWithoutOld: isWithoutOld,
-      isRepetition: repetition == nil ? nil : isRepetition)
+      isInitial: isInitial, isOnce: isOnce, isSame: comparison == nil ? nil : isSame)
   }
 
   /// The options of messages, which have no value to begin with and no old value to compare.
@@ -47,8 +43,8 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   var messageSettings: SourceOptions<Source.Element> { SourceOptions(isOnce: isOnce) }
 
   @inline(never)
-  private var isRepetition: (@Sendable (Source.Element) -> Bool)? {
-    (repetition as! Repetition<Source.Element>?)?.says
+  private var isSame: (@Sendable (Source.Element, Source.Element) -> Bool)? {
+    (comparison as! Comparison<Source.Element>?)?.says
   }
 
   /// Ends the observation with its first call.
@@ -63,50 +59,34 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 }
 
 extension ObservationOptions where Source: StateSource {
-  /// Begins with a call that carries the value at the registration; changes wait until it returns.
+  /// Begins with a call that carries the value now, or the newest one if the call is made later.
   ///
-  /// A concurrent asynchronous observer receives the changes that waited one after the other, and
-  /// each later change in its own call at once.
-  ///
-  /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
-  /// instead. A bounded sequence drops the first value like any other.
-  ///
-  /// The call is made on the observer's delivery: before `observe` returns if the delivery is
-  /// immediate, or if the caller is on the delivery's target and a post from there would run the
-  /// observer inline. A delivery that always queues makes the call later: an `ordered` one, one
-  /// with a bounded buffer, or one to an actor, an executor, a global queue or an asynchronous
-  /// observer.
-  ///
-  /// The first call of a combined state carries the values that its two states have delivered to
-  /// it. If one of them is still delivering a change, the change follows.
+  /// The call is made on the observer's delivery, in its turn among the changes: before `observe`
+  /// returns if the delivery is immediate, or if the caller is on the delivery's target and a post
+  /// from there would run the observer inline, unless the state is delivering a change at that moment.
+  /// A delivery that always queues makes the call later: one with `ordered: true`, one with a bounded
+  /// buffer, or one to an actor, an executor, a global queue or an asynchronous observer.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 
-extension ObservationOptions where Source: StateSource {
-  /// Says that the observer does not use the old values of the changes.
+extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
+  /// Leaves out a value that is equal to the one that the observer received last.
   ///
-  /// If all observers of a state say so, ``CurrentValue/update(_:)`` keeps no old value, so an
-  /// array that it appends to is not copied, and the old values of these changes are `nil`. With
-  /// `.distinct`, which compares the old value, this option has no effect.
-  public static var withoutOld: Self { Self(SourceOptions(isWithoutOld: true)) }
+  /// An observer without `.initial` compares its first value with that at its registration. `==` runs
+  /// where the observer runs, while no lock is held. If the value is an object that is changed in place,
+  /// both are that object, so the change is left out. A value that is not equal to itself, such as a
+  /// floating-point NaN, is never left out, so two states that set each other to it never come to rest.
+  public static var distinct: Self { Self(SourceOptions { $0 == $1 }) }
 }
 
-extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
-  /// Leaves out changes from a value to an equal one.
-  ///
-  /// It compares the old and the new value of the change. `==` runs where the observer runs, while
-  /// no lock is held. If the value is an object that is changed in place, both are that object, so
-  /// the change is left out. A value that is not equal to itself, such as a floating-point NaN, is
-  /// never left out, so two states that set each other to it never come to rest.
-  ///
-  /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an
-  /// equal value takes no room. Its change after a pause may have equal values.
-  public static var distinct: Self {
-    Self(
-      SourceOptions(isRepetition: { change in
-        if let old = change.old { old == change.new } else { false }
-      }))
-  }
+extension ObservationOptions where Source: ValueChangeSource {
+  /// Begins with a call whose old value is `nil`, as for the state itself.
+  public static var initial: Self { Self(SourceOptions(isInitial: true)) }
+}
+
+extension ObservationOptions where Source: ValueChangeSource, Source.Value: Equatable {
+  /// Leaves out a change to a value that is equal to the one that the observer received last.
+  public static var distinct: Self { Self(SourceOptions { $0.new == $1.new }) }
 }
 
 extension ObservationOptions {
@@ -130,34 +110,26 @@ extension ObservationOptions {
   public static var distinct: Self { Self(SourceOptions()) }
 }
 
-/// Decides whether an element is a repetition.
-private final class Repetition<Element>: Sendable {
-  let says: @Sendable (Element) -> Bool
-  init(says: @escaping @Sendable (Element) -> Bool) { self.says = says }
+/// Decides whether an element says the same as the one before.
+private final class Comparison<Element>: Sendable {
+  let says: @Sendable (Element, Element) -> Bool
+  init(says: @escaping @Sendable (Element, Element) -> Bool) { self.says = says }
 }
 
 /// Options as they reach a source.
 package struct SourceOptions<Element: Sendable>: Sendable {
   package var isInitial = false
   package var isOnce = false
-  /// Whether the observer does not use the old values of changes.
-  var isWithoutOld = false
-  /// Whether an element is a repetition; such an element is left out.
-  package var isRepetition: (@Sendable (Element) -> Bool)?
+  /// Whether an element is left out, because it says the same as the one that was received before.
+  package var isSame: (@Sendable (Element, Element) -> Bool)?
 
   @inline(__always)
   package init(
-    isInitial: Bool = false, isOnce: Bool = false, isWithoutOld: Bool = false,
-    isRepetition: (@Sendable (Element) -> Bool)? = nil
+    isInitial: Bool = false, isOnce: Bool = false,
+    isSame: (@Sendable (Element, Element) -> Bool)? = nil
   ) {
     self.isInitial = isInitial
     self.isOnce = isOnce
-    self.isWithoutOld = isWithoutOld
-    self.isRepetition = isRepetition
+    self.isSame = isSame
   }
-
-  /// Whether an observer needs only the elements themselves.
-  var isPlain: Bool { !isInitial && !isOnce && isRepetition == nil }
-  /// Whether the observer uses the old values of changes.
-  var isOldWanted: Bool { !isWithoutOld || isRepetition != nil }
 }

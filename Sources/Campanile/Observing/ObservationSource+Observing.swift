@@ -4,32 +4,13 @@ extension ObservationSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     options: ObservationOptions<Self>
   ) -> Registration {
-    var settings = options.settings
-    if request.buffering != .unbounded, let isRepetition = settings.isRepetition.take() {
-      // In a full buffer, a repetition would take the place of a change.
-      body = body.taking { element, _ in !isRepetition(element) }
-    }
-    return signal.register(request, body, settings)
-  }
-
-  /// Registers an asynchronous observer.
-  @inline(never)
-  private func register(
-    _ owner: (any AnyObject & Sendable)?, _ isolation: AsyncRunner.Isolation,
-    _ buffering: Buffering, _ location: CallSite, _ body: consuming ObserverBody<Element>,
-    options: ObservationOptions<Self>
-  ) -> Registration {
-    var request = ObservationRequest(owner: owner, buffering, location)
-    request.isolation = isolation
-    return register(request, body, options: options)
+    signal.register(request, body, options.settings)
   }
 
   /// Observes until the token is released.
   ///
   /// - Parameters:
   ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
-  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -39,13 +20,13 @@ extension ObservationSource {
   /// - Returns: A token that ends the observation when it is released. If the source has finished,
   ///   the observation has already ended.
   public func observe(
-    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    on delivery: Delivery = .immediate,
     options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, CallSite(file: file, line: line))
+      on: delivery, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(observer), options: options))
   }
 
@@ -58,8 +39,6 @@ extension ObservationSource {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
-  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -69,12 +48,12 @@ extension ObservationSource {
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
-    owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    owner: Owner, on delivery: Delivery = .immediate,
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
+      owner: owner, on: delivery, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, observer), options: options)
   }
 
@@ -82,8 +61,7 @@ extension ObservationSource {
   ///
   /// - Parameters:
   ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
-  ///     there; or `.main.ordered`, which always queues.
-  ///   - buffering: How many elements wait for an observer that is behind.
+  ///     there; or `.main(buffering:ordered:)`.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -92,13 +70,13 @@ extension ObservationSource {
   /// - Returns: A token that ends the observation when it is released. If the source has finished,
   ///   the observation has already ended.
   public func observe(
-    on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    on delivery: MainDelivery,
     options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, buffering, CallSite(file: file, line: line))
+      on: delivery.delivery, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(onMain: observer), options: options))
   }
 
@@ -111,8 +89,7 @@ extension ObservationSource {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
-  ///     there; or `.main.ordered`, which always queues.
-  ///   - buffering: How many elements wait for an observer that is behind.
+  ///     there; or `.main(buffering:ordered:)`.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -121,12 +98,12 @@ extension ObservationSource {
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
-    owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    owner: Owner, on delivery: MainDelivery,
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
+      owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, onMain: observer), options: options)
   }
 
@@ -160,147 +137,53 @@ extension ObservationSource {
 extension ObservationSource {
   /// Observes asynchronously until the token is released, which cancels the running task.
   ///
-  /// The observer has its own buffer. Its order relative to other observers is not promised.
+  /// The observer has its own buffer. Its order relative to other observers is not promised. It is
+  /// called in a task; a closure that begins with `@MainActor` runs on the main actor. As a call on
+  /// the main actor begins in that task, code that runs there meanwhile, and ends the observation, can
+  /// only cancel it.
   ///
   /// - Parameters:
-  ///   - execution: Whether a call waits for the previous one.
-  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
-  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - buffering: How many elements wait for an observer that is behind.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called in a task without isolation. If it throws, the source's `failures` report
+  ///   - observer: Called with one element at a time, in their order. If it throws, the source's `failures` report
   ///     the error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released. If the source has finished,
   ///   the observation has already ended.
   public func observeAsync(
-    execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    buffering: Buffering = .unbounded,
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    ObservationToken(
-      register(
-        nil, .none, buffering, CallSite(file: file, line: line),
-        ObserverBody(execution, observer), options: options))
+    let request = ObservationRequest(buffering, CallSite(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(async: observer), options: options))
   }
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
   ///
   /// The owner cannot end during a call. To cancel the running task, end the returned registration.
-  /// The observer has its own buffer. Its order relative to other observers is not promised.
+  /// Otherwise it is like ``observeAsync(buffering:options:file:line:_:)``.
   ///
   /// - Parameters:
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
-  ///   - execution: Whether a call waits for the previous one.
-  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
-  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - buffering: How many elements wait for an observer that is behind.
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner, in a task without isolation. If it throws, the source's
+  ///   - observer: Called with the owner and one element at a time. If it throws, the source's
   ///     `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
-    owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    owner: Owner, buffering: Buffering = .unbounded,
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
-    register(
-      owner, .none, buffering, CallSite(file: file, line: line),
-      ObserverBody(owner, execution, observer), options: options)
-  }
-
-  /// Observes asynchronously on the main actor until the token is released, which cancels the
-  /// running task.
-  ///
-  /// The observer has its own buffer. Its order relative to other observers is not promised.
-  ///
-  /// - Parameters:
-  ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
-  ///   - execution: Whether a call waits for the previous one.
-  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
-  ///     execution no element waits, so a bound is a precondition failure.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called on the main actor. If it throws, the source's `failures` report the
-  ///     error, and the other observers are still called.
-  /// - Returns: A token that ends the observation when it is released. If the source has finished,
-  ///   the observation has already ended.
-  public func observeAsync(
-    on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
-    file: StaticString = #fileID, line: UInt = #line,
-    _ observer: @escaping @MainActor @Sendable (Element) async throws -> Void
-  ) -> ObservationToken {
-    ObservationToken(
-      register(
-        nil, .main, buffering, CallSite(file: file, line: line),
-        ObserverBody(execution, observer), options: options))
-  }
-
-  /// Observes asynchronously on the main actor until the owner ends; the owner is kept alive during
-  /// each call.
-  ///
-  /// The owner cannot end during a call. To cancel the running task, end the returned registration.
-  /// The observer has its own buffer. Its order relative to other observers is not promised.
-  ///
-  /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
-  ///   - execution: Whether a call waits for the previous one.
-  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
-  ///     execution no element waits, so a bound is a precondition failure.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
-  ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier; its release does not.
-  @discardableResult
-  public func observeAsync<Owner: AnyObject & Sendable>(
-    owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
-    file: StaticString = #fileID, line: UInt = #line,
-    _ observer: @escaping @MainActor @Sendable (Owner, Element) async throws -> Void
-  ) -> Registration {
-    register(
-      owner, .main, buffering, CallSite(file: file, line: line),
-      ObserverBody(owner, execution, observer), options: options)
-  }
-
-  /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
-  ///
-  /// The actor is the owner. It is held weakly, and kept alive during each call. To cancel the
-  /// running task, end the returned registration. While the observer suspends, the actor runs other
-  /// code. The observer has its own buffer. Its order relative to other observers is not promised.
-  ///
-  /// - Parameters:
-  ///   - instance: The actor.
-  ///   - execution: Whether a call waits for the previous one.
-  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
-  ///     execution no element waits, so a bound is a precondition failure.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
-  ///     report the error, and the other observers are still called.
-  /// - Returns: A handle that can end the observation earlier; its release does not.
-  @discardableResult
-  public func observeAsync<Instance: Actor>(
-    on instance: Instance, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
-    file: StaticString = #fileID, line: UInt = #line,
-    _ observer: @escaping @Sendable (isolated Instance, Element) async throws -> Void
-  ) -> Registration {
-    let body = ObserverBody<Element>(instance, execution) { instance, element in
-      try await observer(instance, element)
-    }
-    return register(
-      instance, .of(instance), buffering, CallSite(file: file, line: line), body, options: options)
+    let request = ObservationRequest(
+      owner: owner, buffering, CallSite(file: file, line: line))
+    return register(request, ObserverBody(owner, async: observer), options: options)
   }
 
   /// The elements sent from now on, as an asynchronous sequence.
@@ -330,12 +213,7 @@ extension ObservationSource {
         buffer.finish()
         return ValueSequence.Reader(buffer, nil)
       }
-      let body = ObserverBody<Element>(
-        .reader(
-          { element, _ in buffer.append(element) }, onEnd: { buffer.finish() },
-          buffer: buffer.counts))
-      let request = ObservationRequest(.unbounded, location)
-      return ValueSequence.Reader(buffer, signal.register(request, body, settings))
+      return signal.makeReader(buffer, location, settings)
     }
   }
 }

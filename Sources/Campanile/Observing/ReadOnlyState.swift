@@ -7,92 +7,70 @@
 /// }
 ///
 /// player.isPlaying.map { !$0 }.observe(owner: button, on: .main, options: [.initial, .distinct]) {
-///   button, change in button.isEnabled = change.new
+///   button, isEnabled in button.isEnabled = isEnabled
 /// }
 /// ```
 ///
 /// It is a value, which you can store in a property or an array, or send to another thread. It
-/// keeps its ``CurrentValue`` alive. The promises of a current value also hold for states that are
-/// derived from it: notifications are serialized, no change is left out or delivered twice, and the
-/// last change that an observer receives carries the newest value.
+/// keeps its ``CurrentValue`` alive, or those that it is derived from. A derived state keeps the
+/// promises of a current value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
   /// The values that observers receive.
-  public typealias Element = ValueChange<Value>
+  public typealias Element = Value
 
-  package let base: any StateBase<Value>
+  let base: any StateBase<Value>
 
-  package init(base: any StateBase<Value>) { self.base = base }
+  init(base: any StateBase<Value>) { self.base = base }
 
   /// This state.
   public var readOnly: ReadOnlyState<Value> { self }
   /// The current value.
   public var value: Value { base.value }
-  /// The changes of the state, without access to its current value.
-  public var signal: Signal<ValueChange<Value>> { Signal(base: base.changes) }
+  /// The values of the state, without access to its current value.
+  public var signal: Signal<Value> { Signal(base: base.signalBase) }
 }
 
 /// The base of a state: it registers observers, and has the current value.
-package protocol StateBase<Value>: SignalBase where Element == ValueChange<Value> {
+protocol StateBase<Value>: StateReading where Element == Value {
   associatedtype Value: Sendable
 
   var value: Value { get }
-  /// Where the failures of what is derived from this are reported.
-  var reporters: Reporters { get }
-  /// The state itself, as a base of signals of its changes.
-  var changes: any SignalBase<ValueChange<Value>> { get }
-}
+  /// The sources that report the failures of observers of this state and of states derived from it.
+  var registries: [ObserverRegistry] { get }
 
-/// The sources that report the failures of what is derived from them.
-package struct Reporters: Sendable {
-  let registries: [ObserverRegistry]
+  /// Registers an observer.
+  ///
+  /// - Parameters:
+  ///   - following: Decides what the observer is called with.
+  ///   - body: The observer, as `following` has wrapped it.
+  func follow(
+    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ body: consuming ObserverBody<StateUpdate<Value>>
+  ) -> Registration
+
+  /// Taps the states that this one is derived from.
+  ///
+  /// - Returns: A closure that computes the value from the newest values of the taps.
+  func tap(_ taps: Taps) -> @Sendable () -> Value
+
+  /// Finds the state later, if its source is still there; does not keep the source.
+  var stateReference: @Sendable () -> (any StateBase<Value>)? { get }
 }
 
 extension StateBase {
-  package var changes: any SignalBase<ValueChange<Value>> { self }
-}
+  /// The state as the base of a signal of its values.
+  var signalBase: any SignalBase<Value> { self }
 
-extension StateSource {
-  /// A state whose value is this state's value, transformed by `transform`.
-  ///
-  /// Every change of this state is a change of the derived state, even if its old and new values
-  /// are equal. Observe with `.distinct` to leave such changes out.
-  ///
-  /// - Parameter transform: Called once for each read of the value, and twice for each observer and
-  ///   change, with the old and the new value, where the observer runs. For an observer with a
-  ///   bounded buffer and `.distinct` it is also called twice on the thread that sets the value.
-  /// - Returns: A state that keeps only this state alive.
-  public func map<Result: Sendable>(
-    _ transform: @escaping @Sendable (Value) -> Result
-  ) -> ReadOnlyState<Result> {
-    ReadOnlyState(base: MappedState(readOnly.base, transform))
-  }
-}
-
-/// A state whose values a closure derives from those of another state.
-private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase {
-  private let upstream: any StateBase<Upstream>
-  private let mapped: TransformedSignal<ValueChange<Upstream>, ValueChange<Value>>
-  private let transform: @Sendable (Upstream) -> Value
-
-  init(
-    _ upstream: any StateBase<Upstream>, _ transform: @escaping @Sendable (Upstream) -> Value
-  ) {
-    self.upstream = upstream
-    self.transform = transform
-    mapped = TransformedSignal(Signal(base: upstream.changes), isSelective: false) { change, pass in
-      try pass(change.map(transform))
-    }
-  }
-
-  var value: Value { transform(upstream.value) }
-  var reporters: Reporters { upstream.reporters }
-
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
-    _ options: SourceOptions<ValueChange<Value>>
+  package func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
+    _ options: SourceOptions<Value>
   ) -> Registration {
-    mapped.register(request, body, options)
+    let following = Following(options)
+    return follow(request, following, following.wrap(body))
   }
 
-  var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? { mapped.reference }
+  package var reference: @Sendable () -> (any SignalBase<Value>)? {
+    let reference = stateReference
+    return { reference().map { $0.signalBase } }
+  }
 }

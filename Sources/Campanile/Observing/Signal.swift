@@ -48,6 +48,21 @@ public struct Signal<Element: Sendable>: ObservationSource {
     }
   }
 
+  /// Registers a reader that `buffer` is filled for.
+  @_optimize(size)
+  func makeReader(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+  ) -> ValueSequence<Element>.Reader {
+    if case .source(let source) = base, let source = source as? any StateReading<Element> {
+      return source.makeReader(buffer, location, options)
+    }
+    let body = ObserverBody<Element>(
+      .reader(
+        { element, _ in buffer.append(element) }, onEnd: { buffer.finish() }, buffer: buffer.counts)
+    )
+    return .init(buffer, register(ObservationRequest(.unbounded, location), body, options))
+  }
+
   /// Finds the same later, if the source is still there; does not keep the source.
   @_optimize(size)
   package var reference: @Sendable () -> Signal<Element>? {

@@ -1,9 +1,9 @@
-/// A source that has a value at all times, and reports each change of it.
+/// A source that has a value at all times, and reports each new one.
 ///
 /// A ``CurrentValue`` can be set; its ``ReadOnlyState`` can be read and observed. With `.initial`,
-/// an observer also receives the current value. With `.distinct`, it skips changes to an equal
-/// value.
-public protocol StateSource<Value>: ObservationSource where Element == ValueChange<Value> {
+/// an observer is first called with the current value. With `.distinct`, it receives no value that is
+/// equal to the one before.
+public protocol StateSource<Value>: ObservationSource where Element == Value {
   /// The type of the state's value.
   associatedtype Value: Sendable
 
@@ -12,9 +12,67 @@ public protocol StateSource<Value>: ObservationSource where Element == ValueChan
 }
 
 extension StateSource {
-  /// The changes of the state, without access to its current value.
-  public var signal: Signal<ValueChange<Value>> { readOnly.signal }
+  /// The values of the state, without access to its current value.
+  public var signal: Signal<Value> { readOnly.signal }
 
   /// The current value.
   public var value: Value { readOnly.value }
+
+  /// The changes of the state: each value with the one that the observer knew before.
+  ///
+  /// ```swift
+  /// token = rows.changes.observe(on: .main) { change in
+  ///   list.apply(change.new.difference(from: change.old ?? []))
+  /// }
+  /// ```
+  ///
+  /// Changes that the observer missed are part of the next one. The observer keeps the value until
+  /// the next change, so an array that ``CurrentValue/update(_:)`` then edits is copied. A `filter` of
+  /// changes runs only where the observer runs, so a change that it leaves out takes room in a buffer.
+  /// To transform what a bounded sequence reads, transform the sequence: a `map` before it knows what
+  /// arrived, and not what was read.
+  public var changes: StateChanges<Value> { StateChanges(base: readOnly.base) }
+}
+
+/// A source of the changes of a state.
+public protocol ValueChangeSource<Value>: ObservationSource where Element == ValueChange<Value> {
+  /// The type of the state's value.
+  associatedtype Value: Sendable
+}
+
+/// The changes of a state, each with the value that the observer knew before.
+public struct StateChanges<Value: Sendable>: ValueChangeSource {
+  /// The changes that observers receive.
+  public typealias Element = ValueChange<Value>
+
+  fileprivate let base: any StateBase<Value>
+
+  /// The changes as a signal.
+  public var signal: Signal<ValueChange<Value>> { Signal(base: ChangesBase(base)) }
+}
+
+/// The changes of a state as the base of a signal.
+private final class ChangesBase<Value: Sendable>: StateReading {
+  private let base: any StateBase<Value>
+
+  init(_ base: any StateBase<Value>) { self.base = base }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
+    _ options: SourceOptions<ValueChange<Value>>
+  ) -> Registration {
+    let following = Following(changes: options)
+    return base.follow(request, following, following.wrap(changes: body))
+  }
+
+  func makeReader(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<ValueChange<Value>>
+  ) -> ValueSequence<ValueChange<Value>>.Reader {
+    base.makeReader(buffer, location, Following(changes: options)) { ValueChange(old: $0, new: $1) }
+  }
+
+  var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? {
+    let base = base.stateReference
+    return { base().map { ChangesBase($0) } }
+  }
 }

@@ -79,16 +79,8 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
         return isPassedOn
       }
     }
-    var distinct = transform
-    if let isRepetition = options.isRepetition {
-      distinct = { element, pass in
-        try transform(element) { if !isRepetition($0) { try pass($0) } }
-      }
-    }
-    let mapped = body.mapped(once: options.isOnce, where: isWanted, distinct)
-    return upstream.register(
-      request, mapped,
-      SourceOptions(isInitial: options.isInitial, isWithoutOld: !options.isOldWanted))
+    let mapped = body.mapped(once: options.isOnce, where: isWanted, transform)
+    return upstream.register(request, mapped, SourceOptions())
   }
 
   var reference: @Sendable () -> (any SignalBase<Element>)? {

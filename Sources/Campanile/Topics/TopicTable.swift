@@ -117,21 +117,6 @@ extension MessageCenter {
     unsafe postAlongRoute(message, post, topic, limit)
   }
 
-  /// Posts, and skips one registration.
-  @inline(never)
-  func findChecked<M: Message>(_ message: M, _ post: borrowing Post) {
-    let limit = registry.now
-    let topic = unsafe topics.list(of: M.self)
-    let wide = unsafe Unmanaged.passUnretained(wide)
-    if self.wide.isEmpty {
-      return unsafe registry.postChecked(message, post, to: topic, wide: wide, nil, limit)
-    }
-    unsafe withUnsafePointer(to: PostedMessage(message: message, subject: post.subjectID)) {
-      let wideValue = unsafe WideValue(at: $0)
-      unsafe registry.postChecked(message, post, to: topic, wide: wide, wideValue, limit)
-    }
-  }
-
   /// Posts to all observers that the message reaches, wherever they run.
   @inline(never)
   private func postAlongRoute<M: Message>(
@@ -168,28 +153,6 @@ extension ObserverRegistry {
     }
   }
 
-  /// Posts, with a check of each registration.
-  @inline(never)
-  func postChecked<Value>(
-    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
-  ) {
-    if isWatched {
-      unsafe postWatched(value, post, to: topic, wide: wide, wideValue, limit)
-    } else {
-      unsafe postToEach(value, post, to: topic, wide: wide, wideValue, limit)
-    }
-  }
-
-  /// Posts in code that the two above share.
-  @inline(never)
-  private func postToEach<Value>(
-    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
-  ) {
-    unsafe self.post(value, post, to: topic, wide: wide, wideValue, limit, .everyoneChecked)
-  }
-
   /// Posts, and reports the post and each call.
   @inline(never)
   private func postWatched<Value>(
@@ -197,7 +160,7 @@ extension ObserverRegistry {
     wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
   ) {
     let post = notePosted(value, of: Value.self, post)
-    unsafe postToEach(value, post, to: topic, wide: wide, wideValue, limit)
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue, limit, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
 

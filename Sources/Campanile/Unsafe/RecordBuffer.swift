@@ -201,7 +201,7 @@ import Synchronization
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
   ///
-  /// - Parameter only: The registration of all records; its counters count values, and no requests.
+  /// - Parameter only: The registration of all records, whose counters count them.
   @_optimize(size)
   mutating func discardAll(of only: Registration? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
@@ -211,8 +211,8 @@ import Synchronization
       let (record, place) = unsafe removeFirst()
       func discard<Value>(_ type: Value.Type) {
         // SAFETY: as in `deliver`; the value is released before the waiting code resumes.
-        let value = unsafe place.assumingMemoryBound(to: type).move()
-        if !record.envelope.takeBack(value) { only?.counters?.countDrop() }
+        _ = unsafe place.assumingMemoryBound(to: type).move()
+        only?.counters?.countDrop()
       }
       discard(record.valueType)
       record.envelope.noteDropped()

@@ -14,10 +14,19 @@ extension Delivery {
   /// deliveries wait; a burst that is being delivered is finished first. `cancelAllOperations()`
   /// discards the waiting deliveries, and counts them.
   ///
-  /// For the main operation queue, this is `mainQueue`.
-  public static func operationQueue(_ queue: OperationQueue) -> Delivery {
-    if queue === OperationQueue.main { return .mainQueue }
-    return .target(OperationQueueTarget.of(queue))
+  /// For the main operation queue, this is `queue(.main)`.
+  ///
+  /// - Parameters:
+  ///   - queue: The operation queue.
+  ///   - buffering: How many notifications wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues.
+  public static func operationQueue(
+    _ queue: OperationQueue, buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
+  ) -> Delivery {
+    if queue === OperationQueue.main {
+      return .queue(.main, buffering: buffering, ordered: isOrdered)
+    }
+    return .target(OperationQueueTarget.of(queue), buffering: buffering, ordered: isOrdered)
   }
 
   /// On a run loop, in the given modes.
@@ -27,7 +36,7 @@ extension Delivery {
   /// ```
   ///
   /// If the poster is on the run loop's thread and no delivery waits there, the observer runs
-  /// inline, whatever the mode. The `ordered` form always waits for a turn of the run loop in one
+  /// inline, whatever the mode. With `ordered: true` it always waits for a turn of the run loop in one
   /// of the modes. All observers of one run loop in the same modes share one timer, which wakes the
   /// run loop. A burst wakes it once. Deliveries are queued outside the run loop, so no message is
   /// lost when wake-ups coalesce.
@@ -43,7 +52,7 @@ extension Delivery {
   /// discarded, and counted in ``discardedDeliveryCount``.
   ///
   /// No observer is called while the run loop does not run. On Linux, the main run loop does not
-  /// run in a program with an asynchronous `main`, nor in Swift Testing, so use `mainQueue` there.
+  /// run in a program with an asynchronous `main`, nor in Swift Testing, so use `queue(.main)` there.
   ///
   /// - Parameters:
   ///   - runLoop: The run loop. Pass it on its own thread, or pass `.main`. If it was passed on
@@ -51,8 +60,14 @@ extension Delivery {
   ///     before.
   ///   - modes: The modes in which deliveries run, by default the common modes. An empty list is a
   ///     precondition failure.
-  public static func runLoop(_ runLoop: RunLoop, modes: [RunLoop.Mode] = [.common]) -> Delivery {
-    .target(RunLoopTarget.of(runLoop, modes: modes))
+  ///   - buffering: How many notifications wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues.
+  public static func runLoop(
+    _ runLoop: RunLoop, modes: [RunLoop.Mode] = [.common], buffering: Buffering = .unbounded,
+    ordered isOrdered: Bool = false
+  ) -> Delivery {
+    .target(
+      RunLoopTarget.of(runLoop, modes: modes), buffering: buffering, ordered: isOrdered)
   }
 
   /// On a thread, through its run loop in the common modes.
@@ -62,13 +77,21 @@ extension Delivery {
   /// ```
   ///
   /// With `.current`, observers run on the thread that registers them. The thread must run its run
-  /// loop, as in `RunLoop.current.run()`. Deliveries behave as with ``runLoop(_:modes:)``.
+  /// loop, as in `RunLoop.current.run()`. Deliveries behave as with
+  /// ``runLoop(_:modes:buffering:ordered:)``.
   ///
   /// You can always pass the current thread and the main thread. Any other thread must have called
   /// `Delivery.thread(.current)` itself before, because Foundation does not expose the run loop of
   /// another thread; otherwise this is a precondition failure.
-  public static func thread(_ thread: Thread) -> Delivery {
-    .target(RunLoopTarget.of(thread))
+  ///
+  /// - Parameters:
+  ///   - thread: The thread.
+  ///   - buffering: How many notifications wait for an observer that is behind.
+  ///   - isOrdered: Whether it always queues.
+  public static func thread(
+    _ thread: Thread, buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
+  ) -> Delivery {
+    .target(RunLoopTarget.of(thread), buffering: buffering, ordered: isOrdered)
   }
 
   /// The number of deliveries that were discarded because their place ended while they waited, or

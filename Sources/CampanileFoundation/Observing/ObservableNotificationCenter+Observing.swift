@@ -11,8 +11,6 @@ extension ObservableNotificationCenter {
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
   ///   - delivery: Where the observer runs; on the posting thread by default.
-  ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
-  ///     delivery that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -22,12 +20,12 @@ extension ObservableNotificationCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
+    options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
     notifications(of: name).observe(
-      on: delivery, buffering: buffering, options: options, file: file, line: line, observer)
+      on: delivery, options: options, file: file, line: line, observer)
   }
 
   /// Observes the notifications of a name until the owner ends, and passes the owner to the
@@ -41,8 +39,6 @@ extension ObservableNotificationCenter {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: Where the observer runs; on the posting thread by default.
-  ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
-  ///     delivery that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -53,12 +49,12 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
+    options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
     notifications(of: name).observe(
-      owner: owner, on: delivery, buffering: buffering, options: options, file: file, line: line,
+      owner: owner, on: delivery, options: options, file: file, line: line,
       observer)
   }
 
@@ -67,8 +63,7 @@ extension ObservableNotificationCenter {
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
   ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
-  ///     delivery waits there. `.main.ordered` always queues.
-  ///   - buffering: How many notifications wait for an observer that is behind.
+  ///     delivery waits there. `.main(ordered: true)` always queues.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -76,13 +71,13 @@ extension ObservableNotificationCenter {
   ///     that it throws is written to standard error. Other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
-    _ name: Notification.Name?, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ name: Notification.Name?, on delivery: MainDelivery,
     options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
     notifications(of: name).observe(
-      on: delivery, buffering: buffering, options: options, file: file, line: line, observer)
+      on: delivery, options: options, file: file, line: line, observer)
   }
 
   /// Observes the notifications of a name on the main actor until the owner ends, and passes the
@@ -96,8 +91,7 @@ extension ObservableNotificationCenter {
   ///   - owner: The object whose end ends the observation. It is not retained, so an object without
   ///     other references ends the observation at once.
   ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
-  ///     delivery waits there. `.main.ordered` always queues.
-  ///   - buffering: How many notifications wait for an observer that is behind.
+  ///     delivery waits there. `.main(ordered: true)` always queues.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -108,12 +102,12 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: MainDelivery,
-    buffering: Buffering = .unbounded, options: ObservationOptions<NotificationSource> = .init(),
+    options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
     notifications(of: name).observe(
-      owner: owner, on: delivery, buffering: buffering, options: options, file: file, line: line,
+      owner: owner, on: delivery, options: options, file: file, line: line,
       observer)
   }
 

@@ -9,7 +9,7 @@ public import Foundation
 /// names.
 ///
 /// ```swift
-/// center.observe(.levelChanged, owner: meter, on: .mainQueue) { meter, notification in
+/// center.observe(.levelChanged, owner: meter, on: .queue(.main)) { meter, notification in
 ///   meter.show(notification["level", as: Float.self] ?? 0)
 /// }
 /// ```

@@ -4,7 +4,7 @@ public import Foundation
 /// Posts messages and notifications later, in order, and coalesces posts that repeat each other.
 ///
 /// ```swift
-/// let posting = PostingQueue(on: .mainQueue)
+/// let posting = PostingQueue(on: .queue(.main))
 /// posting.enqueue(LevelChanged(level: 0.4), about: player, to: center, .whenIdle)
 /// posting.enqueue(Notification(name: .trackChanged), to: .default, .asap, coalescing: .type)
 /// ```
@@ -58,7 +58,7 @@ public final class PostingQueue: Sendable {
 
   /// Creates a queue that posts at a place.
   ///
-  /// - Parameter delivery: Where to post: `.mainQueue`, `.queue(_:)`, `.thread(_:)`, and the like.
+  /// - Parameter delivery: Where to post: `.queue(_:)`, `.thread(_:)`, and the like.
   ///   `.immediate` isn't a place, and is a precondition failure.
   public init(on delivery: Delivery) {
     require(

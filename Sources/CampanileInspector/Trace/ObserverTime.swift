@@ -32,8 +32,7 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public private(set) var longestWait = Duration.zero
   /// The number of values that were dropped by a full buffer, or with the end of the target.
   public private(set) var droppedCount = 0
-  /// The number of deliveries that were skipped: the registration was paused, or a follower of a
-  /// state knew already what they would bring.
+  /// The number of deliveries that were skipped because the registration was paused.
   public private(set) var skippedCount = 0
   /// The number of calls that threw an error.
   public private(set) var failureCount = 0

@@ -50,9 +50,8 @@ public final class ObservableState<Value: Sendable>: Observable {
     self.state = state.readOnly
     newest = state.value
     // `.initial`, so that no change between reading the value and observing is missed.
-    state.observe(owner: self, on: .main, options: .initial, file: file, line: line) {
-      owner, change in
-      owner.registrar.withMutation(of: owner, keyPath: \.value) { owner.newest = change.new }
+    state.observe(owner: self, on: .main, options: .initial, file: file, line: line) { me, value in
+      me.registrar.withMutation(of: me, keyPath: \.value) { me.newest = value }
     }
   }
 }

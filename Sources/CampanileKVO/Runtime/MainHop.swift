@@ -4,7 +4,7 @@ import Campanile
 enum MainHop {
   private static let posts: SourceList<OwnerReference<Evaluation>> = {
     let posts = SourceRegistry().makeList(of: OwnerReference<Evaluation>.self)
-    _ = posts.addConfined(on: .mainQueue.ordered, file: #fileID, line: #line) {
+    _ = posts.addConfined(on: MainDelivery.main.ordered.delivery, file: #fileID, line: #line) {
       $0.object?.makeNewestCall()
     }
     return posts

@@ -22,7 +22,7 @@ final class DistributedObserver: Sendable {
     }
     let queued = Broadcaster<DistributedPost>()
     self.queued = queued
-    queued.observe(owner: self, on: .operationQueue(queue).ordered) { $0.callNow($1) }
+    queued.observe(owner: self, on: .operationQueue(queue, ordered: true)) { $0.callNow($1) }
   }
 
   /// Calls the observer, here or on its queue, unless it is removed before the call begins.

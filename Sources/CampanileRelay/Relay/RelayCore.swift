@@ -288,12 +288,12 @@ final class RelayCore: RelayReceiver, Sendable {
     let states = state.readOnly
     await withTaskGroup { group in
       group.addTask {
-        let first = await states.values(options: .initial).first { $0.new != .connecting }
-        if first?.new == .connected { try? await self.flush(onlyPosts: true) }
+        let first = await states.values(options: .initial).first { $0 != .connecting }
+        if first == .connected { try? await self.flush(onlyPosts: true) }
       }
       group.addTask {
         _ = await states.values(options: .initial).first {
-          $0.new != .connecting && $0.new != .connected
+          $0 != .connecting && $0 != .connected
         }
       }
       await group.next()

@@ -55,10 +55,10 @@ extension MessageCenter {
     return try failures.expectNone(beside: result, Caller(file, line))
   }
 
-  /// Checks that the center has no observers, except recorders and the center's memory of last
-  /// messages.
+  /// Checks that the center has no observers, except recorders and states that keep last messages.
   ///
-  /// Followers of `latest(of:)` observe that memory, so they do not count either.
+  /// Observers of such a state, which `latest(of:)` returns, observe the state and not the center, so
+  /// they do not count either.
   ///
   /// A recorder that observes this center, or reads a sequence of its messages, doesn't count
   /// because it belongs to the test, but an observer that calls a recorder does. A recorder that

@@ -48,6 +48,11 @@ public final class ManualDelivery: DeliveryTarget {
   /// The delivery to pass to `observe`.
   public var delivery: Delivery { .target(self) }
 
+  /// The delivery to pass to code that observes on the main actor.
+  ///
+  /// Run it there: to run such an observer elsewhere is a precondition failure.
+  public var main: MainDelivery { MainDelivery(delivery: delivery) }
+
   /// Whether the calling code runs here, and the place has not ended.
   public var isCurrent: Bool {
     // A task that was created here inherits the value, but does not run here.

@@ -43,7 +43,7 @@ public struct RecordedPlace: Sendable, CustomStringConvertible {
   public func isOn(_ delivery: Delivery) -> Bool {
     guard let mailbox = delivery.mailbox else { return false }
     return deliveries.contains { $0.mailbox === mailbox }
-      || isMain && mailbox === Delivery.mainQueue.mailbox
+      || isMain && mailbox === MainDelivery.main.delivery.mailbox
   }
 
   /// Whether it was `actor`, if the recorder knows that actor.

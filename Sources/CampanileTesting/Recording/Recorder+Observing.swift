@@ -13,7 +13,6 @@ extension Recorder {
   /// - Parameters:
   ///   - source: The observed source. It is not kept alive.
   ///   - delivery: Where the recorder is called. The recorder recognizes this place.
-  ///   - buffering: How many values wait, if the delivery is not immediate.
   ///   - options: The options of `observe`.
   ///   - timeout: How long expectations wait by default.
   ///   - clock: The clock that measures the timeouts.
@@ -21,14 +20,14 @@ extension Recorder {
   ///   - line: The caller's line.
   public convenience init<Source: ObservationSource<Value>>(
     observing source: Source, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, options: ObservationOptions<Source> = .init(),
+    options: ObservationOptions<Source> = .init(),
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(timeout: timeout, clock: clock)
     log.recognize(delivery)
     let token = source.observe(
-      on: delivery, buffering: buffering, options: options, file: file, line: line
+      on: delivery, options: options, file: file, line: line
     ) { [log] value in log.append(value, deliveredBy: delivery) }
     keep(token.registration)
     atStop { withExtendedLifetime(token) {} }
@@ -46,21 +45,19 @@ extension Recorder {
   ///   - type: The type of the messages.
   ///   - center: The center that they are posted to. It is not kept alive.
   ///   - delivery: Where the recorder is called. The recorder recognizes this place.
-  ///   - buffering: How many messages wait, if the delivery is not immediate.
   ///   - timeout: How long expectations wait by default.
   ///   - clock: The clock that measures the timeouts.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public convenience init(
     observing type: Value.Type, in center: MessageCenter, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded,
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) where Value: MessageCenter.Message {
     self.init(timeout: timeout, clock: clock)
     log.recognize(delivery)
     let token = center.observe(
-      type, on: delivery, buffering: buffering, file: file, line: line
+      type, on: delivery, file: file, line: line
     ) { [log] message in log.append(message, deliveredBy: delivery) }
     keep(token.registration)
     atStop { withExtendedLifetime(token) {} }

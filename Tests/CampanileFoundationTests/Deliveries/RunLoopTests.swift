@@ -276,7 +276,7 @@ struct RunLoopTests {
         },
         center.observe(Rung.self, on: common.ordered) { hear(20 + $0.number) },
         center.observe(Rung.self, on: other.ordered) { hear(30 + $0.number) },
-        center.observe(Rung.self, on: common, buffering: .newest(8)) { hear(40 + $0.number) },
+        center.observe(Rung.self, on: common.buffered(.newest(8))) { hear(40 + $0.number) },
       ]
       center.post(Rung(number: 1))
       runCurrentRunLoop()

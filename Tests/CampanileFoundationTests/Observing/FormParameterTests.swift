@@ -61,21 +61,21 @@ struct FormParameterTests {
     let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [center.observe(name, on: place, buffering: .oldest(1), options: .once) { hear($0.number) }]
-      : sources.map { $0.observe(on: place, buffering: .oldest(1), options: .once) { hear($0) } }
+      ? [center.observe(name, on: place.buffered(.oldest(1)), options: .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place.buffered(.oldest(1)), options: .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), options: .once) {
+        center.observe(name, owner: tower, on: place.buffered(.oldest(1)), options: .once) {
           hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), options: .once) { hear($1) }
+        source.observe(owner: tower, on: place.buffered(.oldest(1)), options: .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)
-    expectOneWaits(registrations, on: "ManualDelivery.ordered")
+    expectOneWaits(registrations, on: "ManualDelivery, ordered")
     manual.runAll()
     expectOneWasHeard(registrations, heard)
     withExtendedLifetime(tokens) {}
@@ -87,22 +87,22 @@ struct FormParameterTests {
     let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [center.observe(name, on: place, buffering: .oldest(1), options: .once) { hear($0.number) }]
-      : sources.map { $0.observe(on: place, buffering: .oldest(1), options: .once) { hear($0) } }
+      ? [center.observe(name, on: place.buffered(.oldest(1)), options: .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place.buffered(.oldest(1)), options: .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place, buffering: .oldest(1), options: .once) {
+        center.observe(name, owner: tower, on: place.buffered(.oldest(1)), options: .once) {
           hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place, buffering: .oldest(1), options: .once) { hear($1) }
+        source.observe(owner: tower, on: place.buffered(.oldest(1)), options: .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)
     // Nothing is delivered before this function gives way.
-    expectOneWaits(registrations, on: ".main.ordered")
+    expectOneWaits(registrations, on: ".main, ordered")
     _ = await heard.values(count: registrations.count)
     expectOneWasHeard(registrations, heard)
     withExtendedLifetime(tokens) {}

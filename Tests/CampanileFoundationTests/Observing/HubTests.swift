@@ -53,7 +53,7 @@ struct HubTests {
     let queue = TestQueue()
     for token in [
       source.observe { _ in }, source.observe(on: queue.delivery) { _ in },
-      source.observe(on: queue.delivery, buffering: .newest(1)) { _ in },
+      source.observe(on: queue.delivery.buffered(.newest(1))) { _ in },
       source.observeAsync { _ in },
     ] {
       #expect(hub.feedCount == 2)

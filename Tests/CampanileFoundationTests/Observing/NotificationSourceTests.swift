@@ -158,21 +158,20 @@ struct NotificationSourceTests {
     let source = kind.source(center, about: bell)
     let tokens = [
       source.observe(on: .main) { number in screen.add(number, heard[0]) },
-      source.observeAsync(on: .main) { number in
+      source.observeAsync { @MainActor number in
         await Task.yield()
         screen.add(number, heard[1])
       },
       source.observeAsync { heard[2].record($0) },
     ]
     source.observe(owner: screen, on: .main) { screen, number in screen.add(number, heard[3]) }
-    source.observeAsync(owner: room, on: .main) { _, number in
+    source.observeAsync(owner: room) { @MainActor _, number in
       await Task.yield()
       screen.add(number, heard[4])
     }
     source.observe(on: log) { log, number in log.add(number, heard[5]) }
-    let registration = source.observeAsync(on: log) { log, number in
-      await Task.yield()
-      log.add(number, heard[6])
+    let registration = source.observeAsync(owner: log) { log, number in
+      await log.add(number, heard[6])
     }
     let values = source.values()
     for number in 1...3 { center.post(Rung(number: number), object: bell) }

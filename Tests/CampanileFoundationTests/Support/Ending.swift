@@ -33,7 +33,7 @@ struct Ended: TypedNotification, MessageCenter.Message {
 /// A place where observers run.
 enum Place: CaseIterable, Sendable {
   case immediate, main, mainOrdered, mainQueue, queue, queueOrdered, operationQueue, runLoop
-  case manual, actor, asynchronous, concurrent, newest, oldest, sequence
+  case manual, actor, asynchronous, newest, oldest, sequence
 
   /// Whether observers there are called before a post returns.
   var isImmediate: Bool { self == .immediate }
@@ -78,7 +78,7 @@ final class Stage: Sendable {
   func delivery(_ place: Place) -> (delivery: Delivery, buffering: Buffering)? {
     switch place {
     case .immediate: (.immediate, .unbounded)
-    case .mainQueue: (.mainQueue, .unbounded)
+    case .mainQueue: (.queue(.main), .unbounded)
     case .queue: (queue.delivery, .unbounded)
     case .queueOrdered: (queue.delivery.ordered, .unbounded)
     case .operationQueue: (.operationQueue(operationQueue), .unbounded)
@@ -86,7 +86,7 @@ final class Stage: Sendable {
     case .manual: (manual.delivery, .unbounded)
     case .newest: (queue.delivery, .newest(10_000))
     case .oldest: (queue.delivery, .oldest(10_000))
-    case .main, .mainOrdered, .actor, .asynchronous, .concurrent, .sequence: nil
+    case .main, .mainOrdered, .actor, .asynchronous, .sequence: nil
     }
   }
 
@@ -94,7 +94,7 @@ final class Stage: Sendable {
     _ source: Source, at place: Place, _ hear: @escaping @Sendable (Source.Element) -> Void
   ) {
     if let (delivery, buffering) = delivery(place) {
-      keep(source.observe(on: delivery, buffering: buffering) { hear($0) })
+      keep(source.observe(on: delivery.buffered(buffering)) { hear($0) })
       return
     }
     switch place {
@@ -102,7 +102,6 @@ final class Stage: Sendable {
     case .mainOrdered: keep(source.observe(on: .main.ordered) { hear($0) })
     case .actor: source.observe(on: statistics) { hear($1) }
     case .asynchronous: keep(source.observeAsync { hear($0) })
-    case .concurrent: keep(source.observeAsync(execution: .concurrent) { hear($0) })
     default:
       let values = source.values()
       keepReading(Task { for await value in values { hear(value) } })

@@ -99,7 +99,8 @@ struct DecodedMemoryTests {
           target.runJobs()
           withExtendedLifetime(token) {}
         } else {
-          let token = center.notifications(of: Ended.self).observe(on: .mainQueue.ordered) { _ in }
+          let token = center.notifications(of: Ended.self).observe(on: .queue(.main).ordered) { _ in
+          }
           center.post(Ended(number: number))
           token.cancel()
           center.post(Ended(number: number))

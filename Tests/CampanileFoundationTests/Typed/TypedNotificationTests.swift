@@ -91,7 +91,7 @@ struct TypedNotificationTests {
       source.filter { _ in true }, source.compactMap { $0 }, source.map { $0 }.filter { _ in true },
     ]
     let buffered = filtered.map {
-      $0.observe(on: queue.delivery, buffering: .newest(4)) { [heard] in heard.record($0.number) }
+      $0.observe(on: queue.delivery.buffered(.newest(4))) { [heard] in heard.record($0.number) }
     }
     let asynchronous = filtered.map { $0.observeAsync { [heard] in heard.record($0.number) } }
     onThreads(1) { _ in

@@ -61,7 +61,7 @@
       let told = center.observe(Told.self) { _ in }
       let held = ManualTarget()
       let kept = center.observe(Told.self, on: held.delivery) { _ in }
-      let bounded = center.observe(Told.self, on: held.delivery, buffering: .newest(1)) { _ in }
+      let bounded = center.observe(Told.self, on: held.delivery.buffered(.newest(1))) { _ in }
       let paused = center.observe(Told.self) { _ in }
       paused.pause()
       for number in 1...3 { center.post(Asked(text: "\(number)")) }
@@ -136,7 +136,7 @@
       var tokens = (0..<1_000).map { _ in center.observe(Asked.self) { _ in } }
       let target = ManualTarget()
       let bounded = (0..<3).map { _ in
-        center.observe(Told.self, on: .target(target), buffering: .newest(3)) { _ in }
+        center.observe(Told.self, on: .target(target, buffering: .newest(3))) { _ in }
       }
       bounded[2].pause()
       tokens += bounded

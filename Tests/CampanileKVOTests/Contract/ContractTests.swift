@@ -333,7 +333,7 @@ struct ContractTests {
     let queue = DispatchQueue(label: "kvo")
     queue.suspend()
     let registration = counter.changes(of: \.count).observe(
-      owner: owner, on: .queue(queue), buffering: .newest(2)
+      owner: owner, on: .queue(queue, buffering: .newest(2))
     ) { owner, change in owner.lines.record("\(change.new)") }
     for value in 1...5 { counter.count = value }
     queue.resume()

@@ -656,20 +656,22 @@ struct FormsTests {
       isMain
       ? stage.changes(of: \.light, options: .old) : counter.changes(of: \.count, options: .old)
     let tokens = [
-      changes.observe(on: manual.delivery.ordered, buffering: .oldest(1), options: .once) {
+      changes.observe(on: manual.delivery.ordered.buffered(.oldest(1)), options: .once) {
         [store] in
         try store.hear(nil, $0)
       },
-      changes.observe(on: .main.ordered, buffering: .oldest(1), options: .once) { [store] in
+      changes.observe(on: .main(buffering: .oldest(1), ordered: true), options: .once) { [store] in
         try store.hear(nil, $0)
       },
     ]
     let registrations =
       tokens.map(\.registration) + [
         changes.observe(
-          owner: store, on: manual.delivery.ordered, buffering: .oldest(1), options: .once
+          owner: store, on: manual.delivery.ordered.buffered(.oldest(1)), options: .once
         ) { try $0.hear(nil, $1) },
-        changes.observe(owner: store, on: .main.ordered, buffering: .oldest(1), options: .once) {
+        changes.observe(
+          owner: store, on: .main(buffering: .oldest(1), ordered: true), options: .once
+        ) {
           try $0.hear(nil, $1)
         },
       ]

@@ -58,7 +58,7 @@ struct ObservableStateTests {
     reader.cancel()
   }
 
-  @Test("A derived state is read too, and releasing the observable ends its observation")
+  @Test("A derived state is read too, and its first change without the observable is its last")
   func lifetime() async {
     let level = CurrentValue(1)
     var observable: ObservableState<String>? = ObservableState(level.readOnly.map { "\($0)" })
@@ -67,6 +67,7 @@ struct ObservableStateTests {
     #expect(await becomesTrue { observable?.value == "2" })
     #expect(level.observerCount == 1)
     observable = nil
+    level.value = 3
     #expect(level.observerCount == 0)
   }
 }

@@ -29,6 +29,24 @@ struct SourceOrderTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("A first call that waits for its turn is the one call of an observer that wants one")
+  func onceInTurn() {
+    let (counter, heard, late) = (Counter(), Recorder<Int>(), Slot<ObservationToken>())
+    let token = counter.changes(of: \.count).observe { [counter] _ in
+      if late.value != nil { return }
+      late.set(
+        counter.changes(of: \.count, options: .initial).observe(options: .once) {
+          heard.record($0.new)
+        })
+    }
+    counter.count = 1
+    #expect(heard.values == [1])
+    counter.count = 2
+    #expect(heard.values == [1])
+    late.set(nil)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("An edit by an observer of a source is an edit for all of its observers, in order")
   func editInCall() {
     let list = SharedList([1])
@@ -57,7 +75,7 @@ struct SourceOrderTests {
       source.observe { [list] change in
         if change.new.count == 2 { list.mutableArray(\.items).insert(3, at: 0) }
       },
-      source.observe(on: queue.delivery, buffering: .newest(8)) { replicas[0].apply($0) },
+      source.observe(on: queue.delivery.buffered(.newest(8))) { replicas[0].apply($0) },
       source.observeAsync { change in
         replicas[1].apply(change)
         heard.record(change.new.count)
@@ -81,7 +99,7 @@ struct SourceOrderTests {
     let (heard, heardAsync, mapped) = (Recorder<Int>(), Recorder<Int>(), Recorder<Int>())
     let source = counter.changes(of: \.count, options: .distinct)
     let tokens = [
-      source.filter { $0.new > 0 }.observe(on: queue.delivery, buffering: .newest(8)) {
+      source.filter { $0.new > 0 }.observe(on: queue.delivery.buffered(.newest(8))) {
         heard.record($0.new)
       },
       source.filter { $0.new > 0 }.observeAsync { change in
@@ -89,7 +107,7 @@ struct SourceOrderTests {
         await gate.pass()
       },
       source.compactMap { $0.new > 0 ? $0.new : nil }
-        .observe(on: queue.delivery, buffering: .newest(8)) { mapped.record($0) },
+        .observe(on: queue.delivery.buffered(.newest(8))) { mapped.record($0) },
     ]
     queue.hold()
     for count in [1, -1, 2, 3] { counter.count = count }
@@ -108,7 +126,7 @@ struct SourceOrderTests {
     let (list, queue) = (SharedList([1]), TestQueue())
     let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
     let token = list.changes(of: \.items).filter { !$0.new.isEmpty }
-      .observe(on: queue.delivery, buffering: .newest(8)) { change in
+      .observe(on: queue.delivery.buffered(.newest(8))) { change in
         replica.apply(change)
         kinds.record(change.edit)
       }
@@ -131,7 +149,7 @@ struct SourceOrderTests {
     let source = counter.changes(of: \.count, options: isDistinct ? .distinct : [])
     let tokens = [
       source.observe { [counter] change in if change.new == 1 { counter.count = 2 } },
-      source.observe(on: queue.delivery, buffering: .newest(1)) { heard.record($0.new) },
+      source.observe(on: queue.delivery.buffered(.newest(1))) { heard.record($0.new) },
       source.observeAsync(buffering: .newest(1)) { change in
         heardAsync.record(change.new)
         await gate.pass()

@@ -5,7 +5,7 @@ import Dispatch
 func drainMain() async {
   // Behind what waits there for other tests, too.
   await withCheckedContinuation { done in
-    Delivery.mainQueue.ordered.perform { done.resume() }
+    Delivery.queue(.main).ordered.perform { done.resume() }
   }
   for _ in 0..<100 {
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }

@@ -205,7 +205,7 @@ struct DistributedCenterTests {
       queued.record(OperationQueue.current === queue)
     }
     _ = center.addObserver(forName: .level, object: nil, queue: nil) { _ in
-      main.record(Delivery.mainQueue.isCurrent)
+      main.record(Delivery.queue(.main).isCurrent)
     }
     center.post(name: .level, object: nil)
     #expect(try await main.next())

@@ -8,12 +8,11 @@ struct AsyncCallTests {
   private let heard = Inbox<Int>()
 
   @Test(
-    "K4 A task that outlives the call it was made in is not inside the observer",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func outlives(execution: AsyncExecution) async throws {
+    "K4 A task that outlives the call it was made in is not inside the observer")
+  func outlives() async throws {
     let (gate, waits) = (AsyncGate(), Inbox<Registration.Wait>())
     let other = center.observe(Tock.self) { _ in }
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution) { _ in
+    let token = center.messages(of: Tick.self).observeAsync { _ in
       Task {
         await gate.pass()
         waits.record(await other.cancelAndWait())
@@ -26,19 +25,18 @@ struct AsyncCallTests {
   }
 
   @Test(
-    "K4 A task that outlives a call that another one waited for is not inside the observer",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func outlivesWithWaiter(execution: AsyncExecution) async throws {
+    "K4 A task that outlives a call that another one waited for is not inside the observer")
+  func outlivesWithWaiter() async throws {
     let (gate, hold) = (AsyncGate(), AsyncGate())
     let waits = Inbox<Registration.Wait>()
     struct Knell: MessageCenter.Message {}
     let other = center.observe(Knell.self) { _ in }
-    let outer = center.messages(of: Tick.self).observeAsync(execution: execution) { [center] _ in
+    let outer = center.messages(of: Tick.self).observeAsync { [center] _ in
       try await center.postAndWait(Tock())
       gate.open()
       await hold.pass()
     }
-    let inner = center.messages(of: Tock.self).observeAsync(execution: execution) { _ in
+    let inner = center.messages(of: Tock.self).observeAsync { _ in
       Task {
         await gate.pass()
         waits.record(await other.cancelAndWait())
@@ -51,11 +49,10 @@ struct AsyncCallTests {
   }
 
   @Test(
-    "K10 A task that outlives the call it was made in waits for that observer too",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func waitsForObserver(execution: AsyncExecution) async throws {
+    "K10 A task that outlives the call it was made in waits for that observer too")
+  func waitsForObserver() async throws {
     let (gate, found) = (AsyncGate(), Inbox<[Int]>())
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution) {
+    let token = center.messages(of: Tick.self).observeAsync {
       [center, heard] tick in
       if tick.number == 1 {
         Task {
@@ -76,12 +73,12 @@ struct AsyncCallTests {
 
   @Test(
     "K10 Asynchronous observers that post to each other and wait do not wait forever",
-    arguments: [AsyncExecution.oneAtATime, .concurrent], [1, 2, 8])
-  func mutualWaits(execution: AsyncExecution, width: Int) async throws {
+    arguments: [1, 2, 8])
+  func mutualWaits(width: Int) async throws {
     let (rings, done) = ((0..<width).map { _ in Broadcaster<Int>() }, Inbox<Int>())
     // Each passes the value on, and the last one back to the first, which waits all the while.
     let tokens = rings.indices.map { index in
-      rings[index].observeAsync(execution: execution) { number in
+      rings[index].observeAsync { number in
         if number < width { try await rings[(index + 1) % width].sendAndWait(number + 1) }
         done.record(number)
       }

@@ -118,7 +118,7 @@ struct DeliveryTargetTests {
 
   @Test("What a bounded observer had waiting on an ended target counts as dropped")
   func endedBounded() {
-    let token = center.observe(Tick.self, on: .target(target), buffering: .newest(2)) {
+    let token = center.observe(Tick.self, on: .target(target, buffering: .newest(2))) {
       [heard] in heard.record($0.number)
     }
     for number in 0..<3 { center.post(Tick(number: number)) }
@@ -136,7 +136,7 @@ struct DeliveryTargetTests {
     let slot = Slot<Screen>()
     slot.set(Screen())
     let registration = center.observe(
-      Tick.self, owner: slot.value!, on: .target(target), buffering: buffering
+      Tick.self, owner: slot.value!, on: .target(target, buffering: buffering)
     ) { _, _ in }
     center.post(Tick(number: 1))
     slot.set(nil)
@@ -164,7 +164,7 @@ struct DeliveryTargetTests {
         source.observe(on: .target(isBounded ? other : target)) { _ in }
       }
       if isBounded {
-        tokens.append(source.observe(on: .target(target), buffering: .newest(64)) { _ in })
+        tokens.append(source.observe(on: .target(target, buffering: .newest(64))) { _ in })
       }
       for number in 0..<200 { source.send(number) }
       target.end()
@@ -177,7 +177,7 @@ struct DeliveryTargetTests {
     "K6 A job that was run to its end one by one discards nothing that comes later",
     arguments: [Buffering.unbounded, .newest(4)])
   func runToItsEnd(buffering: Buffering) {
-    let token = center.observe(Tick.self, on: .target(target), buffering: buffering) {
+    let token = center.observe(Tick.self, on: .target(target, buffering: buffering)) {
       [heard] in heard.record($0.number)
     }
     for number in 1...2 { center.post(Tick(number: number)) }

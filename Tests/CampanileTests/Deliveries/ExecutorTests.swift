@@ -15,7 +15,7 @@ struct ExecutorTests {
       ticks.observe(on: .executor(executor)) { [heard] in heard.record($0) },
       ticks.observe(on: .executor(executor)) { [heard] in heard.record($0 * 10) },
     ]
-    ticks.send(contentsOf: 1...3)
+    for tick in 1...3 { ticks.send(tick) }
     #expect(heard.values == [])
     executor.runUntilIdle()
     #expect(heard.values == [1, 10, 2, 20, 3, 30])

@@ -23,7 +23,7 @@ struct FaultTests {
         center.observe(Tick.self, on: delivery) { [heard] _ in heard.record("\(index)") })
     }
     tokens.append(
-      center.observe(Tick.self, on: .target(target), buffering: .newest(1)) { _ in
+      center.observe(Tick.self, on: .target(target, buffering: .newest(1))) { _ in
         throw TestFailure()
       })
     for number in 0..<2 {

@@ -117,9 +117,9 @@ struct InlineDeliveryTests {
         let heard = Recorder<String>()
         let tokens = [
           center.observe(Tick.self, on: .main) { _ in heard.record("main") },
-          center.observe(Tick.self, on: .mainQueue) { _ in heard.record("main queue") },
+          center.observe(Tick.self, on: .queue(.main)) { _ in heard.record("main queue") },
           center.observe(Tick.self, on: .main.ordered) { _ in heard.record("ordered") },
-          center.observe(Tick.self, on: .mainQueue.ordered) { _ in heard.record("ordered") },
+          center.observe(Tick.self, on: .queue(.main).ordered) { _ in heard.record("ordered") },
         ]
         center.post(Tick(number: 1))
         precondition(heard.values == ["main", "main queue"])
@@ -161,19 +161,10 @@ struct InlineDeliveryTests {
   @Test("Deliveries describe themselves")
   func descriptions() {
     #expect(Delivery.immediate.description == ".immediate")
-    #expect(Delivery.mainQueue.description == ".main")
+    #expect(Delivery.queue(.main).description == ".main")
     #expect(queue.delivery.description == ".queue(test)")
-    #expect(queue.delivery.ordered.description == ".queue(test).ordered")
+    #expect(queue.delivery.ordered.description == ".queue(test), ordered")
     #expect(Delivery.target(ManualTarget()).description == "ManualDelivery")
-  }
-
-  @Test("An immediate delivery cannot be ordered")
-  func orderedImmediate() async {
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Delivery.immediate.ordered
-      },
-      says: "cannot be ordered")
   }
 }
 

@@ -36,12 +36,10 @@ struct MailboxStateTests {
 
   /// Takes a record in for the only observer.
   private func admit(
-    _ value: Int, to state: MailboxMachine, isResumption: Bool = false,
-    _ tracker: DeliveryTracker? = nil
+    _ value: Int, to state: MailboxMachine, _ tracker: DeliveryTracker? = nil
   ) -> Admitted {
     var (envelope, value, job) = (arrival(tracker), value, Urgency?.none)
-    let admission = state.state.admit(
-      &envelope, &value, &job, isResumption: isResumption, by: .medium)
+    let admission = state.state.admit(&envelope, &value, &job, by: .medium)
     return Admitted(admission: admission, left: value, tracker: envelope.tracker, job: job)
   }
 
@@ -153,26 +151,6 @@ struct MailboxStateTests {
   }
 
   // MARK: One observer
-
-  @Test(
-    "K12 One request to go on is admitted beside a full buffer, and no more", arguments: [1, 2, 8])
-  func resumptions(capacity: Int) {
-    for buffering in [Buffering.newest(capacity), .oldest(capacity)] {
-      let state = MailboxMachine(buffering)
-      for value in 1...capacity { #expect(admit(value, to: state).admission == .free) }
-      #expect(admit(0, to: state, isResumption: true).admission == .free)
-      #expect(state.waitingCount == capacity + 1)
-      let last = admit(99, to: state, isResumption: true)
-      let isNewest = buffering == .newest(capacity)
-      #expect(last.admission == (isNewest ? .inExchange : .refused))
-      #expect(last.left == (isNewest ? 1 : 99))
-      #expect(state.waitingCount == capacity + 1)
-    }
-    let empty = MailboxMachine(.newest(capacity))
-    let first = admit(0, to: empty, isResumption: true)
-    #expect(first.admission == .free)
-    #expect(first.job == .medium)
-  }
 
   @Test("K10 What is not kept leaves with its own envelope")
   func envelopesLeave() {

@@ -100,7 +100,7 @@ struct PostAndWaitTests {
   }
 
   /// What waits for a target, or runs in a task.
-  enum Kind: CaseIterable, Sendable { case unbounded, bounded, oneAtATime, concurrent }
+  enum Kind: CaseIterable, Sendable { case unbounded, bounded, asynchronous }
 
   @Test(
     "K10 who waits goes on when the call has returned, and not before", arguments: Kind.allCases)
@@ -110,12 +110,9 @@ struct PostAndWaitTests {
       switch kind {
       case .unbounded: center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
       case .bounded:
-        center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in gate.pass() }
-      case .oneAtATime: center.messages(of: Tick.self).observeAsync { _ in await asyncGate.pass() }
-      case .concurrent:
-        center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in
-          await asyncGate.pass()
-        }
+        center.observe(Tick.self, on: queue.delivery.buffered(.newest(1))) { _ in gate.pass() }
+      case .asynchronous:
+        center.messages(of: Tick.self).observeAsync { _ in await asyncGate.pass() }
       }
     let waiter = Task { @MainActor [center, heard] in
       try await center.postAndWait(Tick(number: 1))
@@ -151,7 +148,7 @@ struct PostAndWaitTests {
     owner.set(Screen())
     let buffering = fate == .boundedCancelled || fate == .dropped ? Buffering.newest(1) : .unbounded
     let registration = center.observe(
-      Tick.self, owner: owner.value!, on: target.delivery, buffering: buffering
+      Tick.self, owner: owner.value!, on: target.delivery.buffered(buffering)
     ) { [heard] in heard.record($1.number) }
     let task = await waiter()
     switch fate {
@@ -226,11 +223,10 @@ struct PostAndWaitTests {
   }
 
   @Test(
-    "K10 inside an asynchronous observer it waits for the others, and not for that observer",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func ownMailbox(execution: AsyncExecution) async throws {
+    "K10 inside an asynchronous observer it waits for the others, and not for that observer")
+  func ownMailbox() async throws {
     let done = Inbox<Int>()
-    let token = center.messages(of: Tick.self).observeAsync(execution: execution) {
+    let token = center.messages(of: Tick.self).observeAsync {
       [center, heard] tick in
       if tick.number < 3 {
         let (target, executor, atReturn) = (ManualTarget(), ManualExecutor(), Recorder<[Int]>())
@@ -256,24 +252,6 @@ struct PostAndWaitTests {
     token.cancel()
   }
 
-  @Test("K10 a concurrent observer that waits for a post does not wait for its own call of it")
-  func ownConcurrentCall() async throws {
-    let (gate, ended) = (AsyncGate(), Inbox<Int>())
-    let token = center.messages(of: Tick.self).observeAsync(execution: .concurrent) {
-      [center] tick in
-      if tick.number == 1 {
-        try await center.postAndWait(Tick(number: 2))
-      } else {
-        await gate.pass()
-      }
-      ended.record(tick.number)
-      gate.open()
-    }
-    center.post(Tick(number: 1))
-    try await ended.expect(1, 2, within: patience)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K10 many tasks wait for posts of their own", arguments: [1, 2, 8])
   func manyWaiters(width: Int) async throws {
     let tokens = [
@@ -294,5 +272,33 @@ struct PostAndWaitTests {
     }
     withExtendedLifetime(tokens) {}
     #expect(heard.count == width * 100)
+  }
+
+  @Test(
+    "K10 postAndWait waits for a delivery that is held open, until it is ended or released",
+    arguments: [true, false])
+  func held(ends: Bool) async throws {
+    let hold = Locked<HeldDelivery?>(nil)
+    let isHeld = Inbox<Bool>()
+    let registration = center.observeInPlace(Tick.self, file: #fileID, line: #line) { _, post in
+      let held = post.hold()
+      hold.withLock { $0 = held }
+      isHeld.record(held != nil)
+    }
+    center.post(Tick(number: 1))
+    let wait = Task { [center, heard] in
+      try await center.postAndWait(Tick(number: 2))
+      heard.record(2)
+    }
+    #expect(await isHeld.values(count: 2) == [false, true])
+    heard.record(1)
+    if ends { hold.withLock { $0 }?.end() } else { release(hold) }
+    try await wait.value
+    #expect(heard.values == [1, 2])
+    registration.cancel()
+  }
+
+  private func release(_ hold: borrowing Locked<HeldDelivery?>) {
+    _ = hold.withLock { $0.take() }
   }
 }

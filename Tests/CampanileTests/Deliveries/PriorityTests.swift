@@ -35,7 +35,7 @@ struct PriorityTests {
     "A more urgent post brings one more job at its priority, and no other post does",
     arguments: [Buffering.unbounded, .newest(64)])
   func raises(buffering: Buffering) async {
-    let token = source.observe(on: .target(target), buffering: buffering) { [heard] in
+    let token = source.observe(on: .target(target, buffering: buffering)) { [heard] in
       heard.record($0)
     }
     await post(1, .background)
@@ -64,7 +64,7 @@ struct PriorityTests {
   func oneAtATime(buffering: Buffering) async {
     let gate = Gate()
     let overlap = OverlapDetector()
-    let token = source.observe(on: .target(target), buffering: buffering) { [heard] value in
+    let token = source.observe(on: .target(target, buffering: buffering)) { [heard] value in
       overlap.run {
         if value == 1 { gate.pass() }
         heard.record(value)

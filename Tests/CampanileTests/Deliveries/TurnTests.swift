@@ -28,7 +28,7 @@ struct TurnTests {
     "A block that is enqueued right after the first message of very many runs after 1,024 of them",
     arguments: [Buffering.unbounded, .newest(5_000)])
   func block(buffering: Buffering) {
-    let token = source.observe(on: queue.delivery, buffering: buffering) { [heard] in
+    let token = source.observe(on: queue.delivery.buffered(buffering)) { [heard] in
       heard.record($0)
     }
     queue.hold()
@@ -136,7 +136,7 @@ struct TurnTests {
     let target = Timed()
     let tokens = [
       source.observe(on: .target(target)) { [heard] in heard.record($0) },
-      source.observe(on: .target(target), buffering: .newest(64)) { [heard] in
+      source.observe(on: .target(target, buffering: .newest(64))) { [heard] in
         heard.record($0 + 100)
       },
     ]
@@ -172,7 +172,7 @@ struct TurnTests {
     _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
     for number in 0..<1_000 { source.send(number) }
     let drain = Task.detached(executorPreference: executor) {
-      await mailbox.drainInTask(.medium, .none, on: nil)
+      await mailbox.drainInTask(.medium, on: nil)
     }
     let other = Task.detached(executorPreference: executor) { 1 }
     executor.runUntilIdle()

@@ -33,12 +33,6 @@ import Testing
         try await source.sendAndWait(1)
         return (statistics, source)
       },
-      Door(testDescription: "an actor of an asynchronous observer") {
-        let (source, statistics) = (Broadcaster<Int>(), Statistics())
-        source.observeAsync(on: statistics) { $0.note($1) }
-        try await source.sendAndWait(1)
-        return (statistics, source)
-      },
       Door(testDescription: "a member of a multicast") {
         let (multicast, member) = (Multicast<Member>(), Member())
         multicast.add(member)

@@ -245,7 +245,7 @@
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let queue = TestQueue()
       let heard = Recorder<Int>()
-      let token = source.observe(on: queue.delivery, buffering: .newest(1)) { heard.record($0) }
+      let token = source.observe(on: queue.delivery.buffered(.newest(1))) { heard.record($0) }
       // Checked already, and not yet on their way to the queue.
       let gate = gates.hold(width, at: .willCall)
       let waits = (0..<width).map { index in onThread { source.send(index) } }

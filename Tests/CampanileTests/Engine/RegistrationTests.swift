@@ -128,7 +128,7 @@ struct RegistrationTests {
     let queue = DispatchQueue(label: "held")
     let calls = LiveCount()
     let plain = center.observe(Tick.self, on: .queue(queue)) { _ in calls.increment() }
-    let bounded = center.observe(Tick.self, on: .queue(queue), buffering: .newest(100)) { _ in
+    let bounded = center.observe(Tick.self, on: .queue(queue, buffering: .newest(100))) { _ in
       calls.increment()
     }
     queue.suspend()

@@ -93,7 +93,7 @@
               reader = values[1].makeAsyncIterator()
             case .derivedSource:
               let odd = staying.numbers.map { $0 * 2 + 1 }.filter { $0 > 0 }
-              let token = odd.observe(on: target.delivery, buffering: .newest(4)) { _ in }
+              let token = odd.observe(on: target.delivery.buffered(.newest(4))) { _ in }
               send()
               token.cancel()
             }
@@ -127,7 +127,7 @@
         return { number in
           let target = ManualTarget()
           let tokens = [Buffering.unbounded, .newest(4)].map { buffering in
-            ticks.observe(on: target.delivery, buffering: buffering) { _ in }
+            ticks.observe(on: target.delivery.buffered(buffering)) { _ in }
           }
           for value in 0..<8 { ticks.send(value) }
           if number % 2 == 0 { target.runJobs() }

@@ -83,7 +83,7 @@ struct LifetimeTests {
     }
     slot.set(center)
     let token = center.messages(of: Visit.self, about: subject.value!).observeAsync(
-      execution: .concurrent, options: .once
+      options: .once
     ) { _ in
       await gate.pass()
       states.record(Task.isCancelled)

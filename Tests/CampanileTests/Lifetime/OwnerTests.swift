@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Campanile
@@ -70,14 +71,14 @@ struct OwnerTests {
     var registrations: [Registration] = []
     func observe() {
       let room = Room()
-      for delivery in [Delivery.immediate, queue.delivery, .mainQueue] {
+      for delivery in [Delivery.immediate, queue.delivery, .queue(.main)] {
         registrations.append(
           center.observe(Tick.self, owner: room, on: delivery) { [tracked = Tracked(live)] _, _ in
             tracked.touch()
           })
       }
       registrations.append(
-        center.observe(Tick.self, owner: room, on: queue.delivery, buffering: .newest(1)) {
+        center.observe(Tick.self, owner: room, on: queue.delivery.buffered(.newest(1))) {
           [tracked = Tracked(live)] _, _ in tracked.touch()
         })
       #expect(live.current == 4)

@@ -131,12 +131,11 @@ struct TokenBagTests {
   }
 
   @Test(
-    "However many others come and go, a bag keeps the observer whose only call runs in a task",
-    arguments: [AsyncExecution.oneAtATime, .concurrent])
-  func onlyCall(execution: AsyncExecution) async {
+    "However many others come and go, a bag keeps the observer whose only call runs in a task")
+  func onlyCall() async {
     let (gate, states) = (AsyncGate(), Inbox<Bool>())
     func call(in bag: TokenBag) {
-      center.messages(of: Tick.self).observeAsync(execution: execution, options: .once) { _ in
+      center.messages(of: Tick.self).observeAsync(options: .once) { _ in
         await gate.pass()
         states.record(Task.isCancelled)
       }.store(in: bag)

@@ -120,7 +120,7 @@ struct TokenTests {
   func pauseQueued() {
     let tokens = [
       center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) },
-      center.observe(Tick.self, on: queue.delivery, buffering: .newest(5)) { [heard] in
+      center.observe(Tick.self, on: queue.delivery.buffered(.newest(5))) { [heard] in
         heard.record($0.number)
       },
     ]

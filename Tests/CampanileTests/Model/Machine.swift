@@ -195,7 +195,7 @@ extension Machine.Face {
         var options: ObservationOptions<CurrentValue<Int>> = []
         if spec.isInitial { options = .initial }
         if spec.isOnce { options = .once }
-        return follow(number, options, delivery, owner) { observer($0.new) }
+        return follow(number, options, delivery, owner) { observer($0) }
       },
       endAll: { number.removeObservers(ownedBy: $0.object) },
       liveCount: { number.observerCount })

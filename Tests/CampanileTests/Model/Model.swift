@@ -18,21 +18,15 @@ final class Model {
     var isUsedUp = false
     var pauseCount = 0
     var callCount = 0
-    /// For one with an initial call: whether that was made, and the newest change it has told.
-    var isOpen: Bool
+    /// The newest value of a state that it has been called with, by its revision.
     var told = 0
-    /// The value that there was at the registration, and its revision; until the request for the
-    /// initial call is missed.
-    var beginning: (number: Int, revision: Int)?
-    /// What it missed while it was paused: the revisions, the first of which is 0 for the initial
-    /// call, and the newest value.
-    var missed: (first: Int, last: Int, number: Int)?
+    /// Whether it has missed something while it was paused.
+    var hasMissed = false
 
     init(_ id: Int, _ spec: Spec, _ owner: Owner?) {
       self.id = id
       self.spec = spec
       self.owner = owner
-      isOpen = !spec.isInitial
     }
 
     var isLive: Bool { !isEnded && owner?.isAlive != false }
@@ -44,9 +38,8 @@ final class Model {
     /// Registrations from here on do not hear it.
     let limit: Int
     var revision = 0
-    /// Whom alone it is for: the request of an initial call, or of what was missed.
+    /// Whom alone it is for: one that begins or resumes.
     var only: Registered?
-    var isResumption = false
   }
 
   private struct Mailbox {
@@ -63,7 +56,7 @@ final class Model {
   private var here: Int?
   // Of a state alone.
   private var value = 0
-  private var revision = 0
+  private var revision = 1
   private var isTelling = false
   private var untold: [Post] = []
 
@@ -100,8 +93,9 @@ final class Model {
       if found.pauseCount == 0, found.spec.place != nil, !found.isEnded, !found.isLive {
         isUnspecified = true
       }
-      if found.pauseCount == 0, found.missed != nil, found.isLive {
-        tell(Post(number: value, subject: nil, limit: .max, only: found, isResumption: true))
+      if found.pauseCount == 0, found.hasMissed {
+        found.hasMissed = false
+        if found.isLive { tellNewest(to: found) }
       }
     case .release(let owner):
       owners[owner].isReleased = true
@@ -128,10 +122,7 @@ final class Model {
   private func add(_ spec: Spec) -> Registered {
     let new = Registered(registered.count, spec, spec.owner.map { owners[$0] })
     registered.append(new)
-    if spec.isInitial {
-      new.beginning = (value, revision)
-      deliver(Post(number: 0, subject: nil, limit: .max, only: new))
-    }
+    if spec.isInitial { tellNewest(to: new) }
     return new
   }
 
@@ -144,6 +135,10 @@ final class Model {
     revision += 1
     post.revision = revision
     tell(post)
+  }
+
+  private func tellNewest(to one: Registered) {
+    tell(Post(number: value, subject: nil, limit: .max, revision: revision, only: one))
   }
 
   private func tell(_ post: Post) {
@@ -205,40 +200,20 @@ final class Model {
   private func call(_ found: Registered, _ post: Post) {
     if !found.isLive || found.isUsedUp { return }
     if found.pauseCount > 0 {
-      if isState && !post.isResumption { miss(found, post) }
+      found.hasMissed = isState
       return
     }
-    var (number, upTo) = (post.number, post.revision)
-    if let missed = found.missed {
-      found.missed = nil
-      if post.isResumption { (number, upTo) = (missed.number, missed.last) }
-    } else if post.isResumption {
-      return
-    }
-    if !found.isOpen {
-      // Whatever arrives first makes the initial call: if it is the request, with the value that
-      // there was at the registration.
-      found.isOpen = true
-      let isRequest = post.only != nil && !post.isResumption
-      let newest = (number: value, revision: revision)
-      (number, found.told) = isRequest ? found.beginning ?? newest : newest
-    } else if isState && upTo <= found.told {
-      return
+    if isState {
+      if post.revision <= found.told { return }
+      found.told = post.revision
     }
     if found.spec.isOnce { found.isUsedUp = true }
     found.owner?.callCount += 1
-    log.append("\(found.id) hears \(number)")
+    log.append("\(found.id) hears \(post.number)")
     found.callCount += 1
     if found.callCount == found.spec.reactsInCall + 1 { found.spec.reaction.forEach(play) }
     log.append("\(found.id) ends")
     found.owner?.callCount -= 1
     if found.isUsedUp { found.isEnded = true }
-  }
-
-  /// Notes what a paused follower is not told, to tell it as one change.
-  private func miss(_ found: Registered, _ post: Post) {
-    if post.only != nil { found.beginning = nil }
-    let first = found.missed?.first ?? post.revision
-    found.missed = (first, post.revision, post.number)
   }
 }

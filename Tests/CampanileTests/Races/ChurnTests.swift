@@ -116,7 +116,7 @@ struct ChurnTests {
       }
     case 5: return center.anyMessage.observe(on: .queue(queues[1])) { _ in canary.check() }
     case 6:
-      return center.observe(Tick.self, on: .queue(queues[0]), buffering: .newest(2)) { _ in
+      return center.observe(Tick.self, on: .queue(queues[0], buffering: .newest(2))) { _ in
         canary.check()
       }
     default:

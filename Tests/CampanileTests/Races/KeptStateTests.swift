@@ -45,7 +45,7 @@ struct KeptStateTests {
       let source = Broadcaster<Int>()
       leaks.track(source.list)
       leaks.track(source.registry)
-      let token = source.observe(on: queue.delivery, buffering: .newest(1)) {
+      let token = source.observe(on: queue.delivery.buffered(.newest(1))) {
         [probe = leaks.makeProbe("closure")] _ in probe.touch()
       }
       source.send(1)

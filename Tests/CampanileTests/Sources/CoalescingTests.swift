@@ -23,8 +23,8 @@ struct CoalescingTests {
     }
 
     func run(by clock: some Clock<Duration>) async throws {
-      for await change in pending.values(buffering: .newest(1), options: .initial)
-      where !change.new.isEmpty {
+      for await waiting in pending.values(buffering: .newest(1), options: .initial)
+      where !waiting.isEmpty {
         let newest = pending.update { pending in
           defer { pending = [:] }
           return pending

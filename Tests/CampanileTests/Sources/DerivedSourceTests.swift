@@ -16,21 +16,21 @@ struct DerivedSourceTests {
     try await checkOnce(center.messages(of: LevelChanged.self).withSubject.map(\.message.level)) {
       center.post(LevelChanged(level: $0))
     }
-    try await checkOnce(state.signal.map(\.new)) { state.value = $0 }
-    try await checkOnce(state.map { $0 }.signal.map(\.new)) { state.value = $0 }
-    try await checkOnce(state.combined(with: other).signal.map(\.new.1)) { other.value = $0 }
+    try await checkOnce(state.signal) { state.value = $0 }
+    try await checkOnce(state.map { $0 }.signal) { state.value = $0 }
+    try await checkOnce(state.combined(with: other).signal.map(\.1)) { other.value = $0 }
     // Not through a transformed signal:
     let gate = AsyncGate()
-    let token = state.observeAsync(execution: .concurrent, options: .once) { [heard] in
+    let token = state.observeAsync(options: .once) { [heard] in
       await gate.pass()
-      heard.record($0.new)
+      heard.record($0)
     }
     try await checkOnce(token, gate) { state.value = $0 }
   }
 
   private func checkOnce(_ source: Signal<Int>, _ send: (Int) -> Void) async throws {
     let gate = AsyncGate()
-    let token = source.observeAsync(execution: .concurrent, options: .once) { [heard] in
+    let token = source.observeAsync(options: .once) { [heard] in
       await gate.pass()
       heard.record($0)
     }
@@ -121,8 +121,8 @@ struct DerivedSourceTests {
     let one = ticks.filter { $0 < 10 }
     let two = one.filter { $0.isMultiple(of: 2) }.compactMap { $0 == 4 ? nil : $0 }
     let tokens = [
-      one.observe(on: manual.delivery, buffering: .oldest(2)) { [heard] in heard.record($0) },
-      two.observe(on: manual.delivery, buffering: .oldest(2)) { [heard] in heard.record(-$0) },
+      one.observe(on: manual.delivery.buffered(.oldest(2))) { [heard] in heard.record($0) },
+      two.observe(on: manual.delivery.buffered(.oldest(2))) { [heard] in heard.record(-$0) },
     ]
     for number in [11, 1, 12, 2, 13, 4, 6, 8] { ticks.send(number) }
     manual.runAll()
@@ -141,9 +141,9 @@ struct DerivedSourceTests {
     let newest = Recorder<Int>()
     let others = Recorder<Int>()
     let tokens = [
-      loud.observe(on: manual.delivery, buffering: .oldest(1)) { oldest.record($0.message.level) },
-      loud.observe(on: manual.delivery, buffering: .newest(1)) { newest.record($0.message.level) },
-      about.observe(on: manual.delivery, buffering: .newest(1)) { others.record($0.level) },
+      loud.observe(on: manual.delivery.buffered(.oldest(1))) { oldest.record($0.message.level) },
+      loud.observe(on: manual.delivery.buffered(.newest(1))) { newest.record($0.message.level) },
+      about.observe(on: manual.delivery.buffered(.newest(1))) { others.record($0.level) },
     ]
     for level in [1, 9, 2] { center.post(LevelChanged(level: level), about: player) }
     center.post(LevelChanged(level: 3))
@@ -179,7 +179,7 @@ struct DerivedSourceTests {
     let player = Player()
     let state = CurrentValue(0)
     let all: [Signal<Int>] = [
-      ticks.signal, ticks.filter { $0 > 1 }, state.map { $0 }.signal.map(\.new),
+      ticks.signal, ticks.filter { $0 > 1 }, state.map { $0 }.signal,
       center.messages(of: Tick.self).map(\.number),
       center.messages(of: LevelChanged.self, about: player).map(\.level),
       center.anyMessage.compactMap { ($0.message as? Tick)?.number },

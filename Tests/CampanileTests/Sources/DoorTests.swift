@@ -19,7 +19,7 @@ struct DoorTests {
     #expect(source.observerCount() ?? 1 == 1)
     for number in 1...3 { source.send(number) }
     let numbers = await heard.values(count: 3)
-    #expect((form == .concurrent ? numbers.sorted() : numbers) == [1, 2, 3])
+    #expect(numbers == [1, 2, 3])
     #expect(await registration.cancelAndWait() == .finished)
     #expect(registration.cancel() == .alreadyEnded)
     #expect(!registration.isActive)
@@ -70,7 +70,7 @@ struct DoorTests {
     arguments: NumberSource.Kind.allCases, Form.withOwner)
   func owner(kind: NumberSource.Kind, form: Form) async {
     let source = NumberSource(kind)
-    weak let owner = form == .actor || form == .taskOnActor ? nil : source.owner.value
+    weak let owner = form == .actor ? nil : source.owner.value
     weak let actor = source.actor.value
     let registration = source.observe(form, record())
     source.send(1)
@@ -177,7 +177,7 @@ struct DoorTests {
     #expect(registrations.allSatisfy { $0.isActive })
     source.removeObservers(source.owner.value!)
     for (form, registration) in zip(Form.allCases, registrations) {
-      let isActors = form == .actor || form == .taskOnActor
+      let isActors = form == .actor
       #expect(registration.isActive == (!form.hasOwner || isActors), "\(form)")
     }
     source.removeObservers(source.actor.value!)
@@ -221,12 +221,11 @@ struct DoorTests {
       #expect(numbers.count == width * 40)
       for thread in 0..<width {
         let own = numbers.filter { $0 / 100 == thread }
-        #expect(
-          (form == .concurrent ? own.sorted() : own) == (1...40).map { thread * 100 + $0 })
+        #expect(own == (1...40).map { thread * 100 + $0 })
       }
       // Threads that send at once call an immediate observer at once, but for the followers of a
       // state.
-      let mayOverlap = form == .concurrent || !kind.isState && !form.isQueued
+      let mayOverlap = !kind.isState && !form.isQueued
       if !mayOverlap { #expect(!overlap.hasOverlapped) }
     }
   }

@@ -46,29 +46,29 @@ struct FormParameterTests {
     let place = manual.delivery.ordered
     let tokens = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        on: place, buffering: .oldest(1), options: .once
+        on: place.buffered(.oldest(1)), options: .once
       ) { [heard] in heard.record($0.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: place, buffering: .oldest(1), options: .once
+        on: place.buffered(.oldest(1)), options: .once
       ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: place, buffering: .oldest(1), options: .once) { [heard] in heard.record($0)
+      ticks.observe(on: place.buffered(.oldest(1)), options: .once) { [heard] in heard.record($0)
       },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: place, buffering: .oldest(1), options: .once
+        owner: screen, on: place.buffered(.oldest(1)), options: .once
       ) { [heard] in heard.record($1.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: place, buffering: .oldest(1), options: .once
+        owner: screen, on: place.buffered(.oldest(1)), options: .once
       ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: place, buffering: .oldest(1), options: .once) { [heard] in
+      ticks.observe(owner: screen, on: place.buffered(.oldest(1)), options: .once) { [heard] in
         heard.record($1)
       },
     ]
     let registrations = tokens.map(\.registration) + owned
     postTwo()
-    expectOneWaits(registrations, on: "ManualDelivery.ordered")
+    expectOneWaits(registrations, on: "ManualDelivery, ordered")
     manual.runAll()
     expectOneWasHeard(registrations, heard)
   }
@@ -77,24 +77,25 @@ struct FormParameterTests {
   @MainActor func onMain() async throws {
     let tokens = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        on: .main.ordered, buffering: .oldest(1), options: .once
+        on: .main(buffering: .oldest(1), ordered: true), options: .once
       ) { [heard] in heard.record($0.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: .main.ordered, buffering: .oldest(1), options: .once
+        on: .main(buffering: .oldest(1), ordered: true), options: .once
       ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: .main.ordered, buffering: .oldest(1), options: .once) { [heard] in
+      ticks.observe(on: .main(buffering: .oldest(1), ordered: true), options: .once) { [heard] in
         heard.record($0)
       },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once
+        owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once
       ) { [heard] in heard.record($1.level) },
       center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once
+        owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once
       ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: .main.ordered, buffering: .oldest(1), options: .once) {
+      ticks.observe(owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once)
+      {
         [heard] in
         heard.record($1)
       },
@@ -102,7 +103,7 @@ struct FormParameterTests {
     let registrations = tokens.map(\.registration) + owned
     postTwo()
     // Nothing is delivered before this function gives way.
-    expectOneWaits(registrations, on: ".main.ordered")
+    expectOneWaits(registrations, on: ".main, ordered")
     _ = await heard.values(count: registrations.count)
     expectOneWasHeard(registrations, heard)
   }
@@ -162,7 +163,7 @@ struct FormParameterTests {
     // The first value is being heard, and no more of them waits.
     try await gate.reached(by: 4, within: patience)
     postTwo()
-    expectOneWaits(tokens.map(\.registration) + owned, on: "asynchronously, one at a time")
+    expectOneWaits(tokens.map(\.registration) + owned, on: "asynchronously")
     gate.open()
     #expect(await heard.values(count: 8).sorted() == [0, 0, 0, 0, 1, 1, 1, 1])
   }

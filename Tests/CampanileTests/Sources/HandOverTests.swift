@@ -16,7 +16,7 @@ struct HandOverTests {
       let announced = gates.hold(at: .announced)
       let set = onThread { state.value = 1 }
       announced.waitUntilReached()
-      let late = state.observe { [heard] in heard.record($0.new) }
+      let late = state.observe { [heard] in heard.record($0) }
       announced.open()
       set()
       state.value = 2
@@ -29,9 +29,9 @@ struct HandOverTests {
       let gates = CheckpointGates()
       let state = CurrentValue(0, registry: gates.makeRegistry())
       let (inside, thread) = (Gate(), Recorder<UInt>())
-      let token = state.observe { [heard] change in
-        if change.new == 1 { inside.pass() }
-        heard.record(change.new)
+      let token = state.observe { [heard] value in
+        if value == 1 { inside.pass() }
+        heard.record(value)
         thread.record(ThreadRecord.currentID)
       }
       let offer = gates.hold(at: .willTakeBack)
@@ -60,9 +60,9 @@ struct HandOverTests {
         if checkpoint == .willTakeBack { offers.wrappingAdd(1, ordering: .relaxed) }
       })
       let state = CurrentValue(0, registry: registry)
-      let token = state.observe { [heard] change in
-        if change.new == 1 { inside.pass() }
-        heard.record(change.new)
+      let token = state.observe { [heard] value in
+        if value == 1 { inside.pass() }
+        heard.record(value)
       }
       let first = onThread { state.value = 1 }
       inside.waitUntilReached()
@@ -81,9 +81,9 @@ struct HandOverTests {
         if checkpoint == .willTakeBack { offers.wrappingAdd(1, ordering: .relaxed) }
       })
       let state = CurrentValue(0, registry: registry)
-      let token = state.observe { [heard] change in
-        heard.record(change.new)
-        if change.new < 300 { state.value = change.new + 1 }
+      let token = state.observe { [heard] value in
+        heard.record(value)
+        if value < 300 { state.value = value + 1 }
       }
       state.value = 1
       #expect(heard.values == Array(1...300))

@@ -57,7 +57,7 @@ struct RareSituationTests {
       }
     }
     let (state, heard) = (CurrentValue(Title()), Recorder<String>())
-    let token = state.observe(options: .distinct) { heard.record($0.new.text.withLock { $0 }) }
+    let token = state.observe(options: .distinct) { heard.record($0.text.withLock { $0 }) }
     state.update { title in title.text.withLock { $0 = "changed" } }
     #expect(heard.values == [])
     let other = Title()
@@ -73,13 +73,13 @@ struct RareSituationTests {
     let (one, other) = (CurrentValue(0.0), CurrentValue(0.0))
     let calls = Recorder<Double>()
     let tokens = [
-      one.observe(options: .distinct) { change in
-        calls.record(change.new)
-        if calls.count < 100 { other.value = change.new }
+      one.observe(options: .distinct) { value in
+        calls.record(value)
+        if calls.count < 100 { other.value = value }
       },
-      other.observe(options: .distinct) { change in
-        calls.record(change.new)
-        if calls.count < 100 { one.value = change.new }
+      other.observe(options: .distinct) { value in
+        calls.record(value)
+        if calls.count < 100 { one.value = value }
       },
     ]
     one.value = 1

@@ -188,7 +188,11 @@ struct ReentrancyTests {
     set()
     state.value = nil
     set()
-    state.update { $0 = nil }
+    // Returned, because inside the update it may not use the state.
+    state.update { value in
+      defer { value = nil }
+      return value
+    }
     #expect(heard.values == ["gone", "gone", "gone"])
     withExtendedLifetime(token) {}
   }
@@ -232,7 +236,7 @@ struct ReentrancyTests {
         center.post(Tick(number: 2))
         heard.record("gone")
       }
-      return center.observe(Tick.self, on: .target(Place(end)), buffering: buffering) { _ in }
+      return center.observe(Tick.self, on: .target(Place(end), buffering: buffering)) { _ in }
     }
     let token = observe()
     center.post(Tick(number: 1))

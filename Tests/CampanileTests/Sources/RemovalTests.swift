@@ -32,7 +32,7 @@ struct RemovalTests {
         owner.heard.record(sign * 6)
       }
       center.messages(of: LevelChanged.self, about: player).observe(
-        owner: owner, on: queue.delivery, buffering: .newest(1)
+        owner: owner, on: queue.delivery.buffered(.newest(1))
       ) { owner, _ in owner.heard.record(sign * 7) }
       center.anyMessage.observe(owner: owner) { owner, _ in owner.heard.record(sign * 8) }
     }

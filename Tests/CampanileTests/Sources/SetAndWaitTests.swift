@@ -11,18 +11,18 @@ struct SetAndWaitTests {
   func everywhere() async throws {
     let (queue, statistics) = (TestQueue(), Statistics())
     let tokens = [
-      state.observe { [heard] in heard.record($0.new) },
-      state.observe(on: queue.delivery) { [heard] in heard.record(10 + $0.new) },
-      state.observe(on: queue.delivery, buffering: .newest(1)) { [heard] in
-        heard.record(20 + $0.new)
+      state.observe { [heard] in heard.record($0) },
+      state.observe(on: queue.delivery) { [heard] in heard.record(10 + $0) },
+      state.observe(on: queue.delivery.buffered(.newest(1))) { [heard] in
+        heard.record(20 + $0)
       },
-      state.observeAsync { [heard] change in
+      state.observeAsync { [heard] value in
         await Task.yield()
-        heard.record(30 + change.new)
+        heard.record(30 + value)
       },
-      state.observe(on: .main) { [heard] in heard.record(40 + $0.new) },
+      state.observe(on: .main) { [heard] in heard.record(40 + $0) },
     ]
-    state.observe(on: statistics) { [heard] _, change in heard.record(50 + change.new) }
+    state.observe(on: statistics) { [heard] _, value in heard.record(50 + value) }
     try await state.setAndWait(1)
     #expect(heard.values.sorted() == [1, 11, 21, 31, 41, 51])
     try await state.setAndWait(2)
@@ -39,9 +39,9 @@ struct SetAndWaitTests {
   @Test("During a delivery of another thread it waits until that thread has delivered it")
   func serialized() async throws {
     let gate = Gate()
-    let token = state.observe { [heard] change in
-      if change.new == 1 { gate.pass() }
-      heard.record(change.new)
+    let token = state.observe { [heard] value in
+      if value == 1 { gate.pass() }
+      heard.record(value)
     }
     let done = onThread { [state] in state.value = 1 }
     gate.waitUntilReached()
@@ -64,9 +64,9 @@ struct SetAndWaitTests {
   @Test("A change that is not delivered keeps nobody waiting")
   func undelivered() async throws {
     let gate = Gate()
-    let token = state.observe { [state] change in
-      if change.new == 1 { gate.pass() }
-      if change.new == 1 { state.finish() }
+    let token = state.observe { [state] value in
+      if value == 1 { gate.pass() }
+      if value == 1 { state.finish() }
     }
     let paused = state.observe { _ in }
     paused.pause()
@@ -82,9 +82,9 @@ struct SetAndWaitTests {
 
   @Test("In an asynchronous follower it does not wait for that follower")
   func inside() async throws {
-    let token = state.observeAsync { [state, heard] change in
-      if change.new == 1 { try await state.setAndWait(2) }
-      heard.record(change.new)
+    let token = state.observeAsync { [state, heard] value in
+      if value == 1 { try await state.setAndWait(2) }
+      heard.record(value)
     }
     try await state.setAndWait(1)
     #expect(await heard.values(count: 2) == [1, 2])
@@ -95,17 +95,17 @@ struct SetAndWaitTests {
   func insideWhileOtherThreadNotifies() async {
     let gate = Gate()
     let tokens = [
-      state.observeAsync { [state, heard] change in
-        if change.new == 1 {
+      state.observeAsync { [state, heard] value in
+        if value == 1 {
           async let set: Void = state.setAndWait(2)
           while state.value != 2 { await Task.yield() }
           gate.open()
           try await set
         }
-        heard.record(change.new)
+        heard.record(value)
       },
       // Until the gate is open, the thread that has set 1 is notifying.
-      state.observe { if $0.new == 1 { gate.pass() } },
+      state.observe { if $0 == 1 { gate.pass() } },
     ]
     let done = onThread { [state] in state.value = 1 }
     #expect(await heard.values(count: 2) == [1, 2])
@@ -117,14 +117,14 @@ struct SetAndWaitTests {
   func notifiedByTheFollower() async throws {
     let (isSet, gate) = (AsyncGate(), Gate())
     let tokens = [
-      state.observeAsync { [state, heard] change in
-        if change.new == 1 {
+      state.observeAsync { [state, heard] value in
+        if value == 1 {
           await isSet.pass()
           state.value = 2
         }
-        heard.record(change.new)
+        heard.record(value)
       },
-      state.observe { if $0.new == 2 { gate.pass() } },
+      state.observe { if $0 == 2 { gate.pass() } },
     ]
     state.value = 1
     isSet.open()

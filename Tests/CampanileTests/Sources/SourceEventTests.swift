@@ -80,10 +80,10 @@ struct SourceEventTests {
     let tokens = [
       center.observe(Tick.self) { _ in },
       center.observe(Tick.self, on: queue.delivery) { _ in },
-      center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in },
+      center.observe(Tick.self, on: queue.delivery.buffered(.newest(1))) { _ in },
       center.observe(Tick.self, options: .once) { _ in },
       center.messages(of: Tick.self).observeAsync { _ in },
-      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in },
+      center.messages(of: Tick.self).observeAsync(buffering: .newest(1)) { _ in },
       center.anyMessage.observe { _ in },
     ]
     #expect(count(.registered, in: events) == 7)

@@ -50,8 +50,7 @@ struct SourceListTests {
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { [heard] in heard.record($0) },
       ObserverBody(.told { [heard] value, _ in heard.record(value) }),
-      ObserverBody(.oneAtATime) { [heard] in heard.record($0) },
-      ObserverBody(.concurrent) { [heard] in heard.record($0) },
+      ObserverBody(async: { [heard] in heard.record($0) }),
       ObserverBody(.reader({ [heard] value, _ in heard.record(value) }, onEnd: {})),
     ]
     for (index, body) in bodies.enumerated() {

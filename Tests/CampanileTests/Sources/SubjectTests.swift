@@ -41,7 +41,7 @@ struct SubjectTests {
     }
     let untold = [
       center.observe(LevelChanged.self, on: queue.delivery) { _ in },
-      center.observe(LevelChanged.self, on: queue.delivery, buffering: .newest(1)) { _ in },
+      center.observe(LevelChanged.self, on: queue.delivery.buffered(.newest(1))) { _ in },
     ]
     #expect(!isKeptWhileWaiting())
     let posted = center.messages(of: LevelChanged.self).withSubject
@@ -49,7 +49,7 @@ struct SubjectTests {
     #expect(isKeptWhileWaiting())
     told.cancel()
     #expect(!isKeptWhileWaiting())
-    let bounded = posted.observe(on: queue.delivery, buffering: .newest(1)) { _ in }
+    let bounded = posted.observe(on: queue.delivery.buffered(.newest(1))) { _ in }
     #expect(isKeptWhileWaiting())
     bounded.cancel()
     #expect(!isKeptWhileWaiting())
@@ -72,11 +72,11 @@ struct SubjectTests {
       return [
         posted.observe { told.record($0.subject != nil) },
         posted.observe(on: target.delivery) { told.record($0.subject != nil) },
-        posted.observe(on: target.delivery, buffering: .newest(1)) {
+        posted.observe(on: target.delivery.buffered(.newest(1))) {
           told.record($0.subject != nil)
         },
         posted.observeAsync { later.record($0.subject != nil) },
-        posted.observeAsync(execution: .concurrent) { later.record($0.subject != nil) },
+        posted.observeAsync(buffering: .newest(1)) { later.record($0.subject != nil) },
         center.messages(of: Ended.self, about: ending).observe(on: target.delivery) { [heard] _ in
           heard.record(1)
         },

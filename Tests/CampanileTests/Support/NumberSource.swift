@@ -5,13 +5,12 @@ import Testing
 /// How an observer of a source is registered.
 enum Form: String, CaseIterable, Codable, Sendable {
   case immediate, queued, ordered, bounded, owned, ownedAtQueue, main, ownedOnMain, actor
-  case task, concurrent, ownedTask, taskOnMain, ownedTaskOnMain, taskOnActor
+  case task, ownedTask, taskOnMain
 
   /// Whether the end of an object ends the observation.
   var hasOwner: Bool {
     switch self {
-    case .owned, .ownedAtQueue, .ownedOnMain, .actor, .ownedTask, .ownedTaskOnMain, .taskOnActor:
-      true
+    case .owned, .ownedAtQueue, .ownedOnMain, .actor, .ownedTask: true
     default: false
     }
   }
@@ -35,9 +34,12 @@ final class NumberSource: Sendable {
       }
     }
 
+    /// Whether its observers are at a list of its own.
+    var isDerivedState: Bool { isState && self != .state }
+
     static let withoutState = allCases.filter { !$0.isState }
     /// Those whose own lists the observers stand in.
-    static let plain = allCases.filter { $0 != .combinedState && $0 != .latestMessage }
+    static let plain = allCases.filter { !$0.isDerivedState }
   }
 
   /// What a registration is made of.
@@ -111,7 +113,7 @@ final class NumberSource: Sendable {
       }
       failures = state.failures
       removeObservers = { state.removeObservers(ownedBy: $0) }
-      observerCount = { kind == .combinedState ? nil : state.observerCount }
+      observerCount = { kind == .state ? state.observerCount : nil }
     }
     func connect<Source: ObservationSource>(
       _ source: Source, _ number: @escaping @Sendable (Source.Element) -> Int
@@ -129,10 +131,10 @@ final class NumberSource: Sendable {
       case .broadcaster: connect(ticks) { $0 }
       case .transformed:
         connect(ticks.map { "\($0)" }.filter { $0 != "none" }.compactMap { Int($0) }) { $0 }
-      case .state: connect(state, \.new)
-      case .mappedState: connect(state.map { "\($0)" }) { Int($0.new) ?? -1 }
-      case .combinedState: connect(state.combined(with: other)) { $0.new.0 }
-      case .latestMessage: connect(center.latest(of: Tick.self)) { $0.new?.number ?? -1 }
+      case .state: connect(state) { $0 }
+      case .mappedState: connect(state.map { "\($0)" }) { Int($0) ?? -1 }
+      case .combinedState: connect(state.combined(with: other)) { $0.0 }
+      case .latestMessage: connect(center.latest(of: Tick.self)) { $0?.number ?? -1 }
       }
   }
 
@@ -182,7 +184,7 @@ extension NumberSource.Request {
           try callAtPlace(number($0))
         }
       case .bounded:
-        source.observe(on: delivery, buffering: .newest(10_000), options: options, line: line) {
+        source.observe(on: delivery.buffered(.newest(10_000)), options: options, line: line) {
           try callAtPlace(number($0))
         }
       case .main:
@@ -195,13 +197,8 @@ extension NumberSource.Request {
           await Task.yield()
           try body(number($0))
         }
-      case .concurrent:
-        source.observeAsync(execution: .concurrent, options: options, line: line) {
-          await Task.yield()
-          try body(number($0))
-        }
       case .taskOnMain:
-        source.observeAsync(on: .main, options: options, line: line) {
+        source.observeAsync(options: options, line: line) { @MainActor in
           await Task.yield()
           MainActor.assertIsolated()
           try body(number($0))
@@ -232,18 +229,6 @@ extension NumberSource.Request {
     case .ownedTask:
       source.observeAsync(owner: owner, options: options, line: line) {
         await Task.yield()
-        try body(number($1))
-      }
-    case .ownedTaskOnMain:
-      source.observeAsync(owner: owner, on: .main, options: options, line: line) {
-        await Task.yield()
-        MainActor.assertIsolated()
-        try body(number($1))
-      }
-    case .taskOnActor:
-      source.observeAsync(on: actor, options: options, line: line) {
-        await Task.yield()
-        $0.assertIsolated()
         try body(number($1))
       }
     default:

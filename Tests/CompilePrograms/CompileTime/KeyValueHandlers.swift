@@ -59,7 +59,8 @@ extension Screen {
     player.changes(of: \.title).observe(owner: self, on: .main) { s, c in
       s.text = c.new + " (" + String(s.text.count) + " of " + String(10) + ")"
     }
-    player.changes(of: \.subtitle, options: .old).observe(owner: self, on: .main.ordered) { s, c in
+    player.changes(of: \.subtitle, options: .old).observe(owner: self, on: .main(ordered: true)) {
+      s, c in
       s.text = "from " + ((c.old ?? nil) ?? "none") + " to " + (c.new ?? "none") + " " + s.text
     }
     player.changes(of: \.number, options: .initial).observe(owner: self, on: .queue(queue)) {
@@ -72,7 +73,7 @@ extension Screen {
     counter.changes(of: \.name).observe(owner: self, on: .main, options: .once) { s, c in
       s.text = s.text.isEmpty ? "name: " + c.new : s.text + ", " + c.new + " " + String(10)
     }
-    counter.changes(of: \.count).observeAsync(owner: self, on: .main) { s, c in
+    counter.changes(of: \.count).observeAsync(owner: self) { @MainActor s, c in
       s.text = "count: " + String(c.new) + " of " + String(s.text.count + 1) + " " + s.text
     }
   }

@@ -17,10 +17,6 @@ final class Importer: Sendable {
       try await importer.library.add(message.title)
       try await importer.done.sendAndWait(message.title)
     }
-    center.messages(of: TrackChanged.self).observeAsync(owner: self, execution: .concurrent) {
-      importer, message in
-      try await importer.library.add(message.title)
-    }
     done.observeAsync(owner: self, buffering: .oldest(100)) { importer, title in
       try await importer.library.add(title)
     }
@@ -37,13 +33,12 @@ final class Screen {
 
   func follow(_ center: MessageCenter, _ library: Library) {
     let tracks = center.messages(of: TrackChanged.self)
-    tracks.observeAsync(owner: self, on: .main) { screen, message in
+    tracks.observeAsync(owner: self) { @MainActor screen, message in
       await Task.yield()
       screen.title = message.title
     }
-    tracks.observeAsync(on: library) { library, message in
-      await Task.yield()
-      library.titles.append(message.title)
+    tracks.observeAsync(owner: library) { library, message in
+      try await library.add(message.title)
     }
   }
 }

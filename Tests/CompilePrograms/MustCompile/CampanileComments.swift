@@ -23,8 +23,8 @@ final class Player: Sendable {
   func stop() { state.value = false }
 
   func follow(_ player: Player, _ button: Button) {
-    player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
-      button.isSelected = change.new
+    player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+      button.isSelected = isPlaying
     }
     state.value = true
   }
@@ -35,8 +35,8 @@ final class WrappedPlayer {
   @CurrentValue private(set) var isPlaying = false
 
   func follow(_ player: WrappedPlayer, _ button: Button) {
-    player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, change in
-      button.isSelected = change.new
+    player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+      button.isSelected = isPlaying
     }
   }
 }
@@ -75,11 +75,11 @@ final class Screen: PlayerDelegate {
   func willAppear() { observations.resume() }
   func didDisappear() { observations.pause() }
 
-  func show(_ change: ValueChange<Bool>) { title = change.new ? "playing" : "silent" }
+  func show(_ isPlaying: Bool) { title = isPlaying ? "playing" : "silent" }
 
   func follow(_ state: CurrentValue<Bool>) {
-    state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
-      screen.show(change)
+    state.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, isPlaying in
+      screen.show(isPlaying)
     }
   }
 
@@ -228,7 +228,7 @@ enum ReadOnlyStates {
   @MainActor
   static func follow(_ player: Player, _ button: Button) {
     player.isPlaying.map { !$0 }.observe(owner: button, on: .main, options: [.initial, .distinct]) {
-      button, change in button.isEnabled = change.new
+      button, isEnabled in button.isEnabled = isEnabled
     }
   }
 }
@@ -257,7 +257,56 @@ final class Counter {
 
   func begin(_ center: MessageCenter) {
     center.latest(of: TrackChanged.self).observe(owner: self, on: .main, options: .initial) {
-      screen, change in screen.title = change.new?.title ?? "nothing"
+      screen, message in screen.title = message?.title ?? "nothing"
+    }
+  }
+}
+
+func total(
+  _ items: CurrentValue<[String]>, _ prices: CurrentValue<[String: Int]>,
+  _ currency: CurrentValue<String>
+) -> ReadOnlyState<String> {
+  let total = items.combined(with: prices, currency) { items, prices, currency in
+    "\(items.reduce(0) { $0 + prices[$1, default: 0] }) \(currency)"
+  }
+  return total
+}
+
+nonisolated final class Microphone: Sendable {
+  func start() {}
+  func stop() {}
+}
+
+@MainActor
+final class Rows {
+  private(set) var rows: [String] = []
+
+  func apply(_ difference: CollectionDifference<String>) {
+    rows = rows.applying(difference) ?? rows
+  }
+}
+
+@MainActor
+final class Slider {
+  var volume = 0
+  var token: ObservationToken?
+
+  func follow(_ volumeChanges: Signal<Int>) {
+    let volume = volumeChanges.state(initially: 5)
+    volume.observe(owner: self, on: .main, options: .initial) { slider, volume in
+      slider.volume = volume
+    }
+  }
+
+  func follow(_ rows: CurrentValue<[String]>, _ list: Rows) {
+    token = rows.changes.observe(on: .main) { change in
+      list.apply(change.new.difference(from: change.old ?? []))
+    }
+  }
+
+  func follow(_ levels: Broadcaster<Float>, _ microphone: Microphone) {
+    token = levels.isObserved.observe(options: .initial) { isObserved in
+      if isObserved { microphone.start() } else { microphone.stop() }
     }
   }
 }

@@ -117,7 +117,7 @@ func read(_ center: NotificationCenter, _ screen: Screen) async {
 }
 
 func show(_ center: NotificationCenter, _ meter: Meter) {
-  center.observe(.levelChanged, owner: meter, on: .mainQueue) { meter, notification in
+  center.observe(.levelChanged, owner: meter, on: .queue(.main)) { meter, notification in
     meter.show(notification["level", as: Float.self] ?? 0)
   }
 }
@@ -129,7 +129,7 @@ func remove(_ screen: Screen, _ player: Player, _ center: NotificationCenter) {
 }
 
 func postLater(_ player: Player, _ center: MessageCenter) {
-  let posting = PostingQueue(on: .mainQueue)
+  let posting = PostingQueue(on: .queue(.main))
   posting.enqueue(LevelChanged(level: 0.4), about: player, to: center, .whenIdle)
   posting.enqueue(Notification(name: .trackChanged), to: .default, .asap, coalescing: .type)
 }

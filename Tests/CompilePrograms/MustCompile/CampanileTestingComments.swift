@@ -102,3 +102,15 @@ func recording(_ clock: Ticker, _ center: MessageCenter, _ queue: DispatchQueue)
   precondition(ticks.values.isEmpty)
   token.cancel()
 }
+
+@MainActor
+final class TitleScreen {
+  var title = ""
+}
+
+@MainActor
+func settling(_ library: Library, _ screen: TitleScreen) async {
+  library.play("Aria")
+  await settle()
+  precondition(screen.title == "Aria")
+}

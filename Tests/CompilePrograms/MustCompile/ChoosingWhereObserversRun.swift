@@ -24,7 +24,7 @@ final class Screen {
     center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
       screen.title = message.title
     }
-    center.observe(TrackChanged.self, owner: self, on: .main.ordered) { screen, message in
+    center.observe(TrackChanged.self, owner: self, on: .main(ordered: true)) { screen, message in
       screen.title = message.title
     }
   }
@@ -95,7 +95,7 @@ final class Loop: DeliveryTarget {
 nonisolated final class Log: Sendable {
   private let titles = Mutex<[String]>([])
 
-  init(_ center: MessageCenter, delivery: Delivery = .mainQueue) {
+  init(_ center: MessageCenter, delivery: Delivery = .queue(.main)) {
     center.observe(TrackChanged.self, owner: self, on: delivery) { log, message in
       log.append(message.title)
     }

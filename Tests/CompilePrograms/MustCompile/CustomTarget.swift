@@ -32,7 +32,8 @@ final class Log: Sendable {
 
 func make(_ center: MessageCenter, _ loop: Loop) -> [Log] {
   [
-    Log(center), Log(center, delivery: .target(loop)), Log(center, delivery: .mainQueue.ordered),
+    Log(center), Log(center, delivery: .target(loop)),
+    Log(center, delivery: .queue(.main, ordered: true)),
     Log(center, delivery: .queue(.global())),
   ]
 }

@@ -37,7 +37,7 @@ func observeOnMain(_ log: Log, _ messages: MessageCenter) {
 }
 
 final class Fader {
-  private let posting = PostingQueue(on: .mainQueue)
+  private let posting = PostingQueue(on: .queue(.main))
   private let messages = MessageCenter()
 
   func moved(to level: Float) {

@@ -32,8 +32,8 @@ final class TitleLabel {
   var text = ""
 
   func follow(_ player: Player) {
-    player.track.observe(owner: self, on: .main, options: [.initial, .distinct]) { label, change in
-      label.text = change.new.title
+    player.track.observe(owner: self, on: .main, options: [.initial, .distinct]) { label, track in
+      label.text = track.title
     }
   }
 }

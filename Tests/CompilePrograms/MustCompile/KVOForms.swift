@@ -68,7 +68,7 @@ nonisolated final class Counter: SharedObservable {
       _, change in
       print(change.old ?? "", change.new)
     }
-    counter.changes(of: \.count).observe(owner: self, on: .main.ordered) { screen, change in
+    counter.changes(of: \.count).observe(owner: self, on: .main(ordered: true)) { screen, change in
       screen.text = "\(change.new)"
     }
     counter.changes(of: \.count, options: .distinct).observe(

@@ -24,7 +24,7 @@ final class Screen {
     center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
       screen.title = message.title
     }
-    center.observe(TrackChanged.self, owner: self, on: .main.ordered) { $0.title = $1.title }
+    center.observe(TrackChanged.self, owner: self, on: .main(ordered: true)) { $0.title = $1.title }
     let levels = center.messages(of: LevelChanged.self, about: player)
     levels.observe(owner: self, on: .main) { screen, message in
       screen.level = message.level
@@ -33,15 +33,15 @@ final class Screen {
       screen.loudest = posted.subject
     }
     center.observe(
-      TrackChanged.self, owner: self, on: .main, buffering: .newest(1), options: .once
+      TrackChanged.self, owner: self, on: .main(buffering: .newest(1)), options: .once
     ) { screen, message in
       screen.show(message)
     }
     center.observe(TrackChanged.self, owner: self, on: .main) { $0.show($1) }
       .store(in: observations)
     player.isPlaying.observe(owner: self, on: .main, options: [.initial, .distinct]) {
-      screen, change in
-      screen.title = change.new ? "playing" : "silent"
+      screen, isPlaying in
+      screen.title = isPlaying ? "playing" : "silent"
     }
     center.anyMessage.observe(owner: self, on: .main) { screen, posted in
       screen.title = "\(posted.message)"

@@ -87,7 +87,9 @@ final class LevelHolder {
   private var token: ObservationToken?
 
   func follow(_ player: Player, _ center: NotificationCenter) {
-    token = center.notifications(of: .level, object: player).observe(on: .mainQueue) { print($0) }
+    token = center.notifications(of: .level, object: player).observe(on: .queue(.main)) {
+      print($0)
+    }
   }
 }
 

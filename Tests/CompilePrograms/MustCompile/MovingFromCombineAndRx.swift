@@ -38,8 +38,8 @@ final class Slider {
   var position = 0.0
 
   func follow(_ volume: Volume) {
-    volume.level.observe(owner: self, on: .main, options: [.initial, .distinct]) { slider, change in
-      slider.position = change.new
+    volume.level.observe(owner: self, on: .main, options: [.initial, .distinct]) { slider, level in
+      slider.position = level
     }
   }
 }
@@ -49,7 +49,7 @@ final class Diary {
 
   func start(_ player: Player, _ volume: Volume) {
     player.finished.observe { print("finished \($0)") }.store(in: observations)
-    volume.level.observe(on: .mainQueue) { print($0.new) }.store(in: observations)
+    volume.level.observe(on: .queue(.main)) { print($0) }.store(in: observations)
   }
 
   func stop() { observations.cancel() }
@@ -70,7 +70,7 @@ final class Field: Sendable {
 
 func search(_ field: Field) async {
   let queries = field.text.values(buffering: .newest(1), options: .initial)
-    .map { $0.new.lowercased() }
+    .map { $0.lowercased() }
     .filter { $0.count > 2 }
   for await query in queries {
     await field.show(query)

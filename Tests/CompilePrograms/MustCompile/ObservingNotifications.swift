@@ -28,7 +28,7 @@ nonisolated final class Meter: Sendable {
 }
 
 func follow(_ player: Player, _ meter: Meter, _ center: NotificationCenter) {
-  center.notifications(of: .levelChanged, object: player).observe(owner: meter, on: .mainQueue) {
+  center.notifications(of: .levelChanged, object: player).observe(owner: meter, on: .queue(.main)) {
     meter, notification in
     meter.show(notification["level"] ?? 0)
   }
@@ -75,7 +75,7 @@ extension NotificationDescriptor where Value == Float {
 }
 
 func showLevel(_ meter: Meter, _ center: NotificationCenter) {
-  center.notifications(of: .level).observe(owner: meter, on: .mainQueue) { meter, level in
+  center.notifications(of: .level).observe(owner: meter, on: .queue(.main)) { meter, level in
     meter.show(level)
   }
 }

@@ -37,40 +37,69 @@ final class Button {
 
   init(_ player: Player, _ disk: Disk, _ center: MessageCenter) {
     let label = player.isPlaying.map { $0 ? "Stop" : "Play" }
-    label.observe(owner: self, on: .main, options: [.initial, .distinct]) { button, change in
-      button.title = change.new
+    label.observe(owner: self, on: .main, options: [.initial, .distinct]) { button, label in
+      button.title = label
     }
-    let mayRecord = player.isPlaying.combined(with: disk.isFull).map { !$0 && !$1 }
-    mayRecord.observe(owner: self, on: .main, options: .initial) { button, change in
-      button.isEnabled = change.new
+    let mayRecord = player.isPlaying.combined(with: disk.isFull) { !$0 && !$1 }
+    mayRecord.observe(owner: self, on: .main, options: .initial) { button, mayRecord in
+      button.isEnabled = mayRecord
     }
     let latest = center.latest(of: TrackChanged.self)
-    latest.observe(owner: self, on: .main, options: .initial) { button, change in
-      button.title = change.new?.title ?? "nothing"
+    latest.observe(owner: self, on: .main, options: .initial) { button, message in
+      button.title = message?.title ?? "nothing"
     }
   }
 
   init(_ recorder: Recorder) {
-    recorder.$isRecording.observe(owner: self, on: .main, options: .initial) { button, change in
-      button.isSelected = change.new
+    recorder.$isRecording.observe(owner: self, on: .main, options: .initial) {
+      button, isRecording in
+      button.isSelected = isRecording
     }
   }
 
   init(_ player: Player) {
-    player.isPlaying.observe(owner: self, on: .main, options: .initial) { button, change in
-      button.isSelected = change.new
+    player.isPlaying.observe(owner: self, on: .main, options: .initial) { button, isPlaying in
+      button.isSelected = isPlaying
     }
     player.isPlaying.observe(owner: self, on: .main, options: [.initial, .distinct]) {
-      button, change in
-      button.title = change.new ? "Stop" : "Play"
+      button, isPlaying in
+      button.title = isPlaying ? "Stop" : "Play"
     }
   }
 }
 
-func follow(_ lines: CurrentValue<[String]>) {
-  let token = lines.observe(options: .withoutOld) { change in print(change.new.count) }
-  lines.update { $0.append("one more") }
+@MainActor
+final class List {
+  private(set) var rows: [String] = []
+
+  func apply(_ difference: CollectionDifference<String>) {
+    if let rows = rows.applying(difference) { self.rows = rows }
+  }
+}
+
+@MainActor
+func follow(_ rows: CurrentValue<[String]>, _ list: List) {
+  let token = rows.changes.observe(on: .main(buffering: .newest(1)), options: .initial) { change in
+    list.apply(change.new.difference(from: change.old ?? []))
+  }
   withExtendedLifetime(token) {}
+}
+
+func hold(_ volumeChanges: Signal<Int>) -> ReadOnlyState<Int> {
+  let volume = volumeChanges.state(initially: 5)
+  return volume
+}
+
+nonisolated final class Microphone: Sendable {
+  func start() {}
+  func stop() {}
+}
+
+func listen(_ levels: Broadcaster<Float>, _ microphone: Microphone) -> ObservationToken {
+  let token = levels.isObserved.observe(options: .initial) { isObserved in
+    if isObserved { microphone.start() } else { microphone.stop() }
+  }
+  return token
 }
 
 func rest(_ registration: Registration) {
@@ -89,8 +118,8 @@ actor ProgressList {
   }
 
   func run() async throws {
-    for await change in pending.values(buffering: .newest(1), options: .initial)
-    where !change.new.isEmpty {
+    for await waiting in pending.values(buffering: .newest(1), options: .initial)
+    where !waiting.isEmpty {
       let newest = pending.update { pending in
         defer { pending = [:] }
         return pending
@@ -111,7 +140,7 @@ func add() -> Int {
 }
 
 func read(_ player: Player) async {
-  for await change in player.isPlaying.values(options: .initial) {
-    print(change.new ? "playing" : "silent")
+  for await isPlaying in player.isPlaying.values(options: .initial) {
+    print(isPlaying ? "playing" : "silent")
   }
 }

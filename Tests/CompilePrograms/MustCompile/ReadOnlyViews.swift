@@ -24,10 +24,13 @@ final class Button {
 
   init(_ player: Player) {
     isSelected = player.isPlaying.value
-    player.isPlaying.observe(owner: self, on: .main, options: .initial) { button, change in
-      button.isSelected = change.new
+    player.isPlaying.observe(owner: self, on: .main, options: .initial) {
+      button, isPlaying in
+      button.isSelected = isPlaying
     }
-    player.isPlaying.observe(owner: self, on: .main, options: [.initial, .distinct, .once]) {
+    player.isPlaying.changes.observe(
+      owner: self, on: .main, options: [.initial, .distinct, .once]
+    ) {
       button, change in
       button.title = change.old == nil ? "first" : "later"
     }
@@ -45,5 +48,5 @@ func log(all sources: [Signal<String>]) -> [ObservationToken] {
 }
 
 func log(state source: some StateSource<Bool>) -> ObservationToken {
-  source.observe(options: .initial) { print($0.new) }
+  source.observe(options: .initial) { print($0) }
 }

@@ -23,8 +23,10 @@ nonisolated final class Meter: Sendable {
       if posted.subject === player { meter.note(posted.message) }
     }
     center.observe(LevelChanged.self, owner: self, on: .queue(queue)) { $0.note($1) }
-    center.observe(LevelChanged.self, owner: self, on: .queue(queue).ordered) { $0.note($1) }
-    center.observe(LevelChanged.self, owner: self, on: .mainQueue, options: .once) { $0.note($1) }
+    center.observe(LevelChanged.self, owner: self, on: .queue(queue, ordered: true)) { $0.note($1) }
+    center.observe(LevelChanged.self, owner: self, on: .queue(.main), options: .once) {
+      $0.note($1)
+    }
     center.observe(LevelChanged.self, owner: self) { meter, _ in
       meter.count.wrappingAdd(1, ordering: .relaxed)
     }

@@ -1,4 +1,4 @@
-// Messages, values and changes as asynchronous sequences, each reader with a buffer of its own.
+// Messages, values and states as asynchronous sequences, each reader with a buffer of its own.
 import Campanile
 
 struct TrackChanged: MessageCenter.Message { var title: String }
@@ -21,7 +21,7 @@ func read(
     print(message.level)
   }
   for await value in broadcaster.values() { print(value) }
-  for await change in state.values(options: [.initial, .distinct]) { print(change.new) }
+  for await value in state.values(options: [.initial, .distinct]) { print(value) }
   for await posted in center.anyMessage.values() { print(posted.message) }
 }
 

@@ -21,7 +21,7 @@ final class Log {
     tokens.append(levels.observe { print($0.level) })
     tokens.append(levels.withSubject.observe { print($0.message, $0.subject as Any) })
     tokens += [
-      center.observe(TrackChanged.self, on: .mainQueue) { print($0.title) },
+      center.observe(TrackChanged.self, on: .queue(.main)) { print($0.title) },
       center.observe(TrackChanged.self, on: .main) { print($0.title) },
       levels.withSubject.observe(on: .main) { print($0.message, $0.subject as Any) },
       center.anyMessage.observe { print($0.message) },

@@ -8,6 +8,6 @@ final class TitleLabel {
   var text = ""
 
   func follow(_ track: ReadOnlyState<Track>) {
-    track.observe(owner: self, on: .main, options: [.initial, .distinct]) { $0.text = $1.new.title }
+    track.observe(owner: self, on: .main, options: [.initial, .distinct]) { $0.text = $1.title }
   }
 }

@@ -1,5 +1,5 @@
 // isolated to the main actor by default
-// expect-error: converting non-Sendable function value to '@Sendable (Track) -> String' may introduce data races
+// expect-error: (aka '@Sendable (Track) -> String') may introduce data races
 import Campanile
 
 struct Track { var caption: String { "Aria" } }

@@ -8,7 +8,8 @@ final class Screen {
   var title = ""
 
   func follow(_ center: NotificationCenter) {
-    center.observe(Notification.Name("Rung"), owner: self, on: .mainQueue) { screen, notification in
+    center.observe(Notification.Name("Rung"), owner: self, on: .queue(.main)) {
+      screen, notification in
       screen.title = notification.name.rawValue
     }
   }

@@ -1,4 +1,4 @@
-// expect-error: 16:51: 'initial' is unavailable: Only a state has a value to begin with: CurrentValue, ReadOnlyState; for a key path, pass .initial to changes(of:)
+// expect-error: 16:54: 'initial' is unavailable: Only a state has a value to begin with: CurrentValue, ReadOnlyState; for a key path, pass .initial to changes(of:)
 // A source of changes takes `.initial` where it is made.
 import Campanile
 import CampanileKVO
@@ -13,5 +13,5 @@ final class Counter: SharedObservable {
 
 func follow(_ counter: Counter) -> ObservationToken {
   let counts = counter.changes(of: \.count)
-  return counts.observe(on: .mainQueue, options: .initial) { print($0.new) }
+  return counts.observe(on: .queue(.main), options: .initial) { print($0.new) }
 }

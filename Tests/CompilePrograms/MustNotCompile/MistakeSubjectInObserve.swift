@@ -1,4 +1,4 @@
-// expect-error: 12:10: 'observe(_:about:on:buffering:options:_:)' is unavailable: Name the subject first: messages(of: type, about: subject).observe
+// expect-error: 12:10: 'observe(_:about:on:options:_:)' is unavailable: Name the subject first: messages(of: type, about: subject).observe
 // The subject is given to `observe`, and not to `messages(of:about:)`.
 import Campanile
 

@@ -1,4 +1,4 @@
-// expect-error: 8:10: result of call to 'observe(_:on:buffering:options:file:line:_:)' is unused
+// expect-error: 8:10: result of call to 'observe(_:on:options:file:line:_:)' is unused
 // Nobody keeps the token.
 import Campanile
 

@@ -1,4 +1,4 @@
-// expect-error: 6:10: instance method 'observe(_:on:buffering:options:file:line:_:)' requires that 'String' conform to 'MessageCenter.Message'
+// expect-error: 6:10: instance method 'observe(_:on:options:file:line:_:)' requires that 'String' conform to 'MessageCenter.Message'
 // The type is not a message.
 import Campanile
 

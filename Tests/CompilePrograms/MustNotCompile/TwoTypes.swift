@@ -1,4 +1,4 @@
-// expect-error: missing argument labels 'owner:buffering:options:file:line::' in call
+// expect-error: missing argument labels 'owner:options:file:line::' in call
 // expect-error: cannot convert value of type 'TrackEnded.Type' to expected argument type
 // expect-error: cannot convert return expression of type 'Registration' to return type 'ObservationToken'
 // expect-error: requires that '(Any) -> ()' be a class type

@@ -79,7 +79,7 @@ private final class CenterSource: Source {
   func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
     if wish.isWildcard {
       return Handle(
-        center.anyMessage.observe(on: wish.delivery, buffering: wish.buffering) { posted in
+        center.anyMessage.observe(on: wish.delivery.buffered(wish.buffering)) { posted in
           if let rung = posted.message as? Rung { try observer(rung.number) }
         })
     }
@@ -99,11 +99,11 @@ private func follow<S: ObservationSource>(
   if let owner = wish.owner {
     return Handle(
       source.observe(
-        owner: owner, on: wish.delivery, buffering: wish.buffering, options: options
+        owner: owner, on: wish.delivery.buffered(wish.buffering), options: options
       ) { (_: Owner, value: S.Element) in try observer(value) })
   }
   return Handle(
-    source.observe(on: wish.delivery, buffering: wish.buffering, options: options) {
+    source.observe(on: wish.delivery.buffered(wish.buffering), options: options) {
       (value: S.Element) in
       try observer(value)
     })
@@ -134,9 +134,7 @@ private final class ValueSource: Source {
   var listedCount: Int { number.observerCount }
 
   func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
-    follow(number, wish, wish.isInitial ? [.initial] : []) {
-      try observer($0.new)
-    }
+    follow(number, wish, wish.isInitial ? [.initial] : [], observer)
   }
 }
 

@@ -9,7 +9,7 @@ enum Following {
     let ours = Contender(Contender.ours) {
       let state = CurrentValue(0)
       let sink = Sink()
-      let tokens = (0..<count).map { _ in state.observe { sink.add($0.new) } }
+      let tokens = (0..<count).map { _ in state.observe { sink.add($0) } }
       return .loop { iterations in
         for value in 0..<iterations { state.value = value }
         withExtendedLifetime(tokens) {}

@@ -190,7 +190,7 @@ enum KeyValue {
     Contender("CurrentValue") {
       let value = CurrentValue(0)
       let owner = Owner(Sink())
-      for _ in 0..<count { value.observe(owner: owner) { owner, change in owner.add(change.new) } }
+      for _ in 0..<count { value.observe(owner: owner) { owner, value in owner.add(value) } }
       return .loop { iterations in
         for number in 0..<iterations { value.value = number }
         withExtendedLifetime(owner) {}

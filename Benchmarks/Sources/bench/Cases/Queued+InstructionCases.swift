@@ -17,7 +17,7 @@ enum QueuedInstructions {
   /// A message to an observer with a bounded buffer, and the delivery.
   private static func bounded(_ buffering: Buffering, _ count: Int) {
     let (center, sink, target) = (MessageCenter(), Sink(), ManualTarget())
-    let token = center.observe(Message8.self, on: .target(target), buffering: buffering) {
+    let token = center.observe(Message8.self, on: .target(target, buffering: buffering)) {
       sink.add($0.value)
     }
     for value in 0..<count {
@@ -30,7 +30,7 @@ enum QueuedInstructions {
   /// A message to a buffer that has no room.
   private static func full(_ buffering: Buffering, _ count: Int) {
     let (center, target) = (MessageCenter(), ManualTarget())
-    let token = center.observe(Message8.self, on: .target(target), buffering: buffering) { _ in }
+    let token = center.observe(Message8.self, on: .target(target, buffering: buffering)) { _ in }
     for value in 0..<count { center.post(Message8(value)) }
     withExtendedLifetime(token) {}
   }

@@ -136,7 +136,7 @@ enum Queued {
       let arrivals = Arrivals()
       let observer = observer(arrivals, Sink())
       let token = center.observe(
-        Message8.self, on: .queue(DispatchQueue(label: "observers")), buffering: buffering
+        Message8.self, on: .queue(DispatchQueue(label: "observers"), buffering: buffering)
       ) { observer($0) }
       return .loop { iterations in
         arrivals.expect(1)

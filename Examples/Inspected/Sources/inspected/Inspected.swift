@@ -81,7 +81,7 @@ final class Meter: Sendable {
 
   func follow(_ center: MessageCenter) {
     center.observe(
-      LevelChanged.self, owner: self, on: .queue(queue), buffering: .newest(4)
+      LevelChanged.self, owner: self, on: .queue(queue, buffering: .newest(4))
     ) { _, _ in }
   }
 }

@@ -5,8 +5,8 @@ final class VolumeScreen {
   private let observations = TokenBag()
 
   init(_ volume: ReadOnlyState<Int>) {
-    volume.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
-      print("shows \(change.new)")
+    volume.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, volume in
+      print("shows \(volume)")
     }.store(in: observations)
     observations.pause()
   }

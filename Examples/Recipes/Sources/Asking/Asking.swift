@@ -20,7 +20,7 @@ func price(of item: String, within limit: Duration) async -> String? {
 
 @main struct Asking {
   static func main() async {
-    let shop = MessageCenter.default.observe(PriceWanted.self, on: .mainQueue) { question in
+    let shop = MessageCenter.default.observe(PriceWanted.self, on: .queue(.main)) { question in
       if question.item == "bell" { question.answer.send("300 crowns") }
     }
     print(await price(of: "bell", within: .seconds(1)) ?? "no bell")

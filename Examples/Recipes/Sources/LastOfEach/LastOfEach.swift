@@ -13,13 +13,13 @@ struct Progressed: MessageCenter.Message {
     center.observe(Progressed.self, owner: percents) { percents, message in
       percents.update { $0[message.file] = message.percent }
     }
-    let changes = percents.values(buffering: .newest(1))
+    let newest = percents.values(buffering: .newest(1))
     DispatchQueue.concurrentPerform(iterations: 4) { number in
       for percent in 1...100 { center.post(Progressed(file: "file \(number)", percent: percent)) }
     }
     percents.finish()
-    for await change in changes {
-      for (file, percent) in change.new.sorted(by: <) { print("\(file): \(percent) %") }
+    for await percents in newest {
+      for (file, percent) in percents.sorted(by: <) { print("\(file): \(percent) %") }
     }
   }
 }

@@ -8,7 +8,7 @@ struct Progressed: MessageCenter.Message { var percent: Int }
 
   init(_ center: MessageCenter) {
     let progress = center.messages(of: Progressed.self)
-    progress.observeAsync(owner: self, on: .main, buffering: .newest(1)) { bar, message in
+    progress.observeAsync(owner: self, buffering: .newest(1)) { @MainActor bar, message in
       bar.percent = message.percent
       bar.drawings += 1
       try await Task.sleep(for: .milliseconds(33))

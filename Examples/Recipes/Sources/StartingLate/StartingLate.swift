@@ -5,8 +5,8 @@ struct SignedIn: MessageCenter.Message { var name: String }
 @MainActor final class Greeter {
   init(_ center: MessageCenter) {
     center.latest(of: SignedIn.self).observe(owner: self, on: .main, options: .initial) {
-      _, change in
-      if let message = change.new { print("hello, \(message.name)") }
+      _, message in
+      if let message { print("hello, \(message.name)") }
     }
   }
 }

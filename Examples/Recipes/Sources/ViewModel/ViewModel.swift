@@ -5,7 +5,7 @@ final class Player: Sendable {
   let title = CurrentValue("Aria")
   let isPlaying = CurrentValue(false)
   let caption: ReadOnlyState<String>
-  init() { caption = title.combined(with: isPlaying).map { $1 ? "Playing \($0)" : $0 } }
+  init() { caption = title.combined(with: isPlaying) { $1 ? "Playing \($0)" : $0 } }
 }
 
 @MainActor @Observable final class PlayerModel {
@@ -13,8 +13,8 @@ final class Player: Sendable {
 
   init(_ player: Player) {
     player.caption.observe(owner: self, on: .main, options: [.initial, .distinct]) {
-      $0.caption = $1.new
-      print($1.new)
+      $0.caption = $1
+      print($1)
     }
   }
 }

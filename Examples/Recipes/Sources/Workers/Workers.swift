@@ -24,7 +24,7 @@ nonisolated final class Worker: Sendable {
     let (center, relay) = (MessageCenter(), Relay(.loopback("jobs"), name: "office"))
     relay.carry(Job.self, in: center, .outward)
     for page in 1...9 { center.post(Job(page: page)) }
-    for await change in printed.values(options: .initial) where change.new.count == 9 { break }
+    for await pages in printed.values(options: .initial) where pages.count == 9 { break }
     print("printed \(printed.value.sorted()), for nobody: \(relay.unheard.value)")
   }
 }

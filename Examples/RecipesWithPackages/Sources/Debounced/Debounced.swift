@@ -6,7 +6,7 @@ import Campanile
     let text = CurrentValue("")
     let settled = text.values(buffering: .newest(1)).debounce(for: .milliseconds(300))
     async let searching: Void = {
-      for await change in settled { print("searching for \(change.new)") }
+      for await text in settled { print("searching for \(text)") }
     }()
     for word in ["b", "be", "bell", "bell t", "bell tower"] {
       text.value = word

@@ -9,7 +9,7 @@ struct TrackChanged: MessageCenter.Message { var title: String }
     let volume = CurrentValue(5)
     let lines = merge(
       center.messages(of: TrackChanged.self).values().map { "track \($0.title)" },
-      volume.values(options: .initial).map { "volume \($0.new)" })
+      volume.values(options: .initial).map { "volume \($0)" })
     async let printing: Void = {
       for await line in lines { print(line) }
     }()

@@ -23,7 +23,7 @@ func assignInCombine() -> Screen {
 func assignInCampanile() -> Screen {
   let title = CurrentValue("Aria")
   let label = Label()
-  title.observe(owner: label, on: .main, options: .initial) { $0.text = $1.new }
+  title.observe(owner: label, on: .main, options: .initial) { $0.text = $1 }
   title.value = "Var. 1"
   return label.screen
 }

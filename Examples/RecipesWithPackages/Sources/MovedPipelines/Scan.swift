@@ -15,7 +15,7 @@ func scanInCampanile() -> Screen {
   let prices = Broadcaster<Int>()
   let total = CurrentValue(0)
   let adding = prices.observe { price in total.update { $0 += price } }
-  let showing = total.observe { screen.show($0.new) }
+  let showing = total.observe { screen.show($0) }
   for price in [300, 20] { prices.send(price) }
   withExtendedLifetime((adding, showing)) {}
   return screen

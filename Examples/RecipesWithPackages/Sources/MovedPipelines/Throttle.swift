@@ -21,7 +21,7 @@ func throttleInCombine() async -> Screen {
 func throttleInCampanile() async throws -> Screen {
   let screen = Screen()
   let levels = Broadcaster<Int>()
-  let token = levels.observeAsync(on: .main, buffering: .newest(1)) { level in
+  let token = levels.observeAsync(buffering: .newest(1)) { @MainActor level in
     screen.show(level)
     try await Task.sleep(for: .milliseconds(500))
   }

@@ -13,13 +13,13 @@ final class Screen {
 
   func follow(_ keyboard: Keyboard, _ counter: Counter) {
     keyboard.observe(owner: self, on: .main) { screen, letter in screen.text.append(letter) }
-    counter.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, change in
-      screen.counts.append(change.new)
+    counter.observe(owner: self, on: .main, options: [.initial, .distinct]) { screen, count in
+      screen.counts.append(count)
     }
   }
 
   func followAsynchronously(_ keyboard: Keyboard) {
-    keyboard.observeAsync(owner: self, on: .main) { screen, letter in
+    keyboard.observeAsync(owner: self) { @MainActor screen, letter in
       await Task.yield()
       screen.text.append(letter)
     }
@@ -39,16 +39,15 @@ struct Consumer {
     screen.follow(keyboard, counter)
     screen.followAsynchronously(keyboard)
     keyboard.observe(on: library) { $0.add($1) }
-    keyboard.observeAsync(on: library) { library, letter in library.add(letter) }
     keyboard.observe(owner: counter) { counter, _ in counter.increment() }
     keyboard.observeAsync(owner: counter) { counter, _ in counter.increment() }
     let tokens = [
       keyboard.observe { add($0) },
       keyboard.observe(on: .queue(queue)) { add($0) },
-      keyboard.observe(on: .queue(queue), buffering: .newest(8)) { add($0) },
+      keyboard.observe(on: .queue(queue, buffering: .newest(8))) { add($0) },
       keyboard.observe(on: .main) { add($0) },
       keyboard.observeAsync { add($0) },
-      keyboard.observeAsync(on: .main) { add($0) },
+      keyboard.observeAsync { @MainActor in add($0) },
       keyboard.map { $0.uppercased() }.observe { add(Character($0)) },
     ]
     let values = keyboard.values()

@@ -6,7 +6,7 @@ struct Keyboard: ObservationSource {
 
   var signal: Signal<Character> { keys.filter(\.isLetter) }
 
-  func press(_ text: String) { keys.send(contentsOf: text) }
+  func press(_ text: String) { for key in text { keys.send(key) } }
 }
 
 /// A state of this package's own: one requirement.

@@ -18,3 +18,5 @@ struct Fifo<Element> {
     return next.popLast()
   }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

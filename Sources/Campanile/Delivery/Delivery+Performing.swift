@@ -22,22 +22,18 @@ extension Delivery {
     guard let target else {
       misuse("An immediate delivery has no place where anything could run later")
     }
-    target.enqueue(DeliveryJob(Turn(action), .medium, on: target))
+    target.enqueue(DeliveryJob(SingleAction(action), .medium, on: target))
   }
 }
 
 /// One action that waits for a target.
-private final class Turn: Drainable {
+private final class SingleAction: Drainable {
   private let action: @Sendable () -> Void
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) { action() }
-  func drainInTask(
-    _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
-  ) async {
-    action()
-  }
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async { action() }
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     action()
     return .last

@@ -1,0 +1,56 @@
+extension Broadcaster {
+  /// Whether the broadcaster has observers, as a state: start costly work with the first one, and stop
+  /// it with the last.
+  ///
+  /// ```swift
+  /// token = levels.isObserved.observe(options: .initial) { isObserved in
+  ///   if isObserved { microphone.start() } else { microphone.stop() }
+  /// }
+  /// ```
+  ///
+  /// Observers of the state are called by the thread that registers the first observer or ends the
+  /// last one, under no lock. An observer whose owner has died without a ``Lifetime`` counts until the
+  /// death is noticed. Until this property is first read, it costs a registration and an end one load
+  /// each.
+  public var isObserved: ReadOnlyState<Bool> { registry.presence(in: list) }
+}
+
+extension CurrentValue {
+  /// Whether the state has observers, as ``Broadcaster/isObserved`` says.
+  ///
+  /// An observed state that is derived from this one counts as an observer.
+  public var isObserved: ReadOnlyState<Bool> { registry.presence(in: list) }
+}
+
+/// Whether a list has observers, as a state.
+final class Presence: Sendable {
+  let state: CurrentValue<Bool>
+  private weak let list: ObserverList?
+  /// One thread at a time checks, so that the last check is the newest.
+  private let teller = Teller()
+
+  init(in list: ObserverList) {
+    self.list = list
+    state = CurrentValue(!list.isEmpty)
+  }
+
+  /// Checks again, after a registration or an end.
+  func look() {
+    teller.add { [self] in
+      let isObserved = list.map { !$0.isEmpty } ?? false
+      if state.value != isObserved { state.value = isObserved }
+    }
+    teller.makeCalls()
+  }
+}
+
+extension ObserverRegistry {
+  @_optimize(size)
+  fileprivate func presence(in list: ObserverList) -> ReadOnlyState<Bool> {
+    if let known = presence.load() { return known.state.readOnly }
+    let presence = presence.storeIfNil(Presence(in: list))
+    // It may have changed before the state was there.
+    presence.look()
+    return presence.state.readOnly
+  }
+}

@@ -1,0 +1,48 @@
+/// A source of the values or the changes of a state, whose sequences make their elements when read.
+///
+/// A reader does not know an update that a full buffer dropped, so updates wait in the buffer, and the
+/// reader makes elements of them.
+protocol StateReading<Element>: SignalBase {
+  func makeReader(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+  ) -> ValueSequence<Element>.Reader
+}
+
+extension StateBase {
+  /// Registers a reader.
+  ///
+  /// - Parameter make: Makes an element of what the reader knew and the new value.
+  @_optimize(size)
+  func makeReader<Read: Sendable>(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ following: Following<Value>,
+    _ make: @escaping @Sendable (Value?, Value) -> Read
+  ) -> ValueSequence<Read>.Reader {
+    let body = ObserverBody<StateUpdate<Value>>(
+      .reader(
+        { update, _ in
+          guard following.isNew(update.revision) else { return }
+          buffer.append(update)
+          if following.isOver { throw ObservationIsOver() }
+        }, onEnd: { buffer.finish() }, buffer: buffer.counts))
+    let registration = follow(ObservationRequest(.unbounded, location), following, body)
+    return .init(buffer, registration) { reader in
+      while let update: StateUpdate<Value> = await reader.buffer.next() {
+        var element: Read?
+        following.pass(update.value) { element = make($0, $1) }
+        guard let element else { continue }
+        if following.isOnce {
+          reader.buffer.finish(isCancelled: true)
+          reader.registration?.cancel()
+        }
+        return element
+      }
+      return nil
+    }
+  }
+
+  func makeReader(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Value>
+  ) -> ValueSequence<Value>.Reader {
+    makeReader(buffer, location, Following(options)) { $1 }
+  }
+}
