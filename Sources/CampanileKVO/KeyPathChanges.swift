@@ -126,8 +126,6 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     return newest.changes.signal.register(
       request, follower, SourceOptions(isInitial: true))
   }
-
-  var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }
 }
 
 /// The number of the newest change.

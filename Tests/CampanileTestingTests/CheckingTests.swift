@@ -205,7 +205,7 @@ struct IsolatedDefaultTests {
     let failure = await failure { try center.expectNoObservers() }
     #expect(failure?.message.hasPrefix("Expected no observers, and there are 2: ") == true)
     token.cancel()
-    messages.registration?.cancel()
+    messages.registration.cancel()
     for recorder in [ticks, read] { recorder.stop() }
     try center.expectNoObservers()
     #expect(center.observerCount == 2)
@@ -237,39 +237,8 @@ private struct IsolatedCenter: SuiteTrait, TestTrait, TestScoping {
   }
 }
 
-// The trait of the guide: expectations are marked at their own lines.
-private struct MarkedExpectations: SuiteTrait, TestTrait, TestScoping {
-  var isRecursive: Bool { true }
-
-  func provideScope(
-    for test: Test, testCase: Test.Case?,
-    performing function: @concurrent @Sendable () async throws -> Void
-  ) async throws {
-    do { try await function() } catch let failure as ExpectationFailure {
-      Issue.record(
-        failure,
-        sourceLocation: SourceLocation(
-          fileID: failure.file, filePath: failure.file, line: failure.line, column: 1))
-    }
-  }
-}
-
 @Suite("A trait", .ownThread, IsolatedCenter())
 struct TraitTests {
-  @Test("An expectation that fails is marked at its own line")
-  func marked() async throws {
-    let numbers = Recorder<Int>()
-    numbers.record(1)
-    let line = #line + 3
-    try await withKnownIssue {
-      try await MarkedExpectations().provideScope(for: Test.current!, testCase: nil) {
-        try numbers.expectNothingMore()
-      }
-    } matching: {
-      $0.sourceLocation?.line == line && $0.sourceLocation?.fileID == #fileID
-    }
-  }
-
   @Test("Every test of the suite has its own center", arguments: 0..<8)
   func own(number: Int) async throws {
     #expect(MessageCenter.default.label != "default")

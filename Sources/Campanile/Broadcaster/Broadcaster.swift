@@ -108,11 +108,6 @@ extension Broadcaster: SignalBase {
     return request.register(body, with: registry) { _, _ in .list(list) }
       ?? Registration(list: list, id: 0, counters: nil)
   }
-
-  @_optimize(size)
-  package var reference: @Sendable () -> (any SignalBase<Element>)? {
-    { [reference = OwnerReference(self)] in reference.object }
-  }
 }
 
 extension Broadcaster where Element == Void {

@@ -60,10 +60,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
 
-  deinit {
-    storage.finish()
-    registry.finishReports()
-  }
+  deinit { storage.finish(isReleased: true) }
 
   // MARK: The value
 
@@ -120,9 +117,11 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// each inside the update of the state that the other one waits for, the program stops with a
   /// sentence that says so; to avoid it, read the other state before the update.
   ///
+  /// If it sets another current value, the observers of that one run inside the closure, too.
+  ///
   /// An array is appended to in place, unless something else keeps it: an observer of
-  /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed state that is
-  /// combined from several.
+  /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed derived state
+  /// that has several states or whose value contains the array.
   ///
   /// - Returns: The result of `body`.
   @discardableResult
@@ -144,10 +143,11 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// Queued deliveries are not made. A sequence still returns all changes that were set before, and
-  /// a derived state still delivers them. If one of these is being delivered, they end after it.
-  /// The value can still be read and set. A second call does nothing. The observers of ``events`` and
-  /// ``failures`` stay until the state is released.
+  /// It waits its turn, as a change does: if a change is being delivered at that moment, the
+  /// observations end after it, and after those that were set before this call. Deliveries that are
+  /// queued elsewhere are not made. A sequence still returns what it has stored. The value can still
+  /// be read and set. A second call does nothing. The observers of ``events`` and ``failures`` stay
+  /// until the state is released.
   public func finish() {
     storage.finish()
   }
@@ -181,10 +181,6 @@ extension CurrentValue: StateBase {
   }
 
   func tap(_ taps: Taps) -> @Sendable () -> Value { taps.tap(storage) }
-
-  var stateReference: @Sendable () -> (any StateBase<Value>)? {
-    { [reference = OwnerReference(self)] in reference.object }
-  }
 }
 
 extension CurrentValue: CustomStringConvertible {

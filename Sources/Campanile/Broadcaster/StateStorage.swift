@@ -242,22 +242,21 @@ where Update.Value == Value {
 
   // MARK: The end
 
-  /// Ends the followers, and the readers after the changes that were set before.
+  /// Refuses later observers, and ends the others after the changes that were set before.
+  ///
+  /// - Parameter isReleased: Whether the observers of the reports end, too.
   @_optimize(size)
-  func finish() {
+  func finish(isReleased: Bool = false) {
     checkAccess()
-    let isOnTheWay = withCurrent { head, _ in
-      if head.turn.isIdle { return false }
-      add(&head) { [unowned self] in end() }
-      return true
+    registry.withState { $0.isFinished = true }
+    withCurrent { head, _ in
+      add(&head) { [registry, list] in
+        registry.finish([list])
+        if isReleased { registry.finishReports() }
+      }
     }
-    registry.finish([list], exceptReaders: isOnTheWay)
+    makeCalls()
   }
-
-  /// Ends the followers and the readers at once.
-  @inline(never)
-  @_optimize(size)
-  func end() { registry.finish([list]) }
 
   // MARK: Observers
 

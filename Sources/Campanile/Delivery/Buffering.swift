@@ -1,7 +1,6 @@
-/// How many values wait for an observer or a reader that is behind.
+/// How many values wait for an observer or a sequence that is behind.
 ///
-/// Dropped values are counted, for an observer in ``Registration/droppedCount``, and for a sequence
-/// in ``ValueSequence/droppedCount``.
+/// Dropped values are counted in ``Registration/droppedCount``.
 ///
 /// A capacity below one is a precondition failure.
 public enum Buffering: Sendable, Hashable {

@@ -10,8 +10,6 @@ struct BufferCounts: Sendable {
 /// The counters of a registration that delivers elsewhere, which stay readable after its end.
 final class DeliveryCounters: Sendable {
   private let dropped = Atomic<Int>(0)
-  /// The counters that these are also added to.
-  private let sum: DeliveryCounters?
 
   private struct Calls {
     var running = 0
@@ -20,15 +18,9 @@ final class DeliveryCounters: Sendable {
 
   private let calls = Locked(Calls())
 
-  @inline(never)
-  init(partOf sum: DeliveryCounters? = nil) { self.sum = sum }
-
   var droppedCount: Int { dropped.load(ordering: .acquiring) }
 
-  func countDrop() {
-    dropped.wrappingAdd(1, ordering: .relaxed)
-    sum?.countDrop()
-  }
+  func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
 
   // MARK: Calls that outlast the post that began them
 

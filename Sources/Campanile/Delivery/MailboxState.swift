@@ -169,7 +169,7 @@ struct MailboxState: ~Copyable {
   /// - Returns: Whether it waits.
   mutating func wait() -> Bool {
     if !isEmpty || isClosed { return false }
-    require(!isAwaited, "Two tasks asked one iterator for its next element at a time")
+    require(!isAwaited, "Two tasks asked one sequence for its next value at a time")
     isAwaited = true
     return true
   }

@@ -1,8 +1,8 @@
 /// A derived state that is observed: its taps, and its observers.
 ///
 /// The observers retain the node, and the node its taps, so it ends with its last observer. The lists
-/// of the tapped states retain only the storage, which the taps set. The observers end with these
-/// states.
+/// of the tapped states retain the storage, which the taps set, and the closure, but not the node. The
+/// observers end with these states.
 private final class DerivedNode<Value: Sendable>: Sendable {
   let storage: StateStorage<Value, StateUpdate<Value>>
   private let tokens: [ObservationToken]

@@ -33,7 +33,7 @@ extension StateSource {
   ///   - make: Computes the value. While the derived state is observed, it runs once for each change,
   ///     on a thread that delivers changes of these states, however many observers there are. It also
   ///     runs for each read of the value. The closures of derived states that it is computed from run
-  ///     with it.
+  ///     with it, once for each way that leads to them.
   /// - Returns: A state that keeps all these states alive. Its observers do not: they end when all the
   ///   states have ended. Without observers it registers nothing, and keeps no value.
   public func combined<each Other: StateSource, Result: Sendable>(
@@ -62,15 +62,12 @@ private final class DerivedState<Value: Sendable>: StateBase {
   private let tapAll: @Sendable (Taps) -> @Sendable () -> Value
   /// Computes the value from the only state that this one is derived from; `nil` if there are several.
   private let readDirectly: (@Sendable () -> Value)?
-  private let findAgain: @Sendable () -> @Sendable () -> (any StateBase<Value>)?
-  private let node: NodeReference<Value>
+  private let node = NodeReference<Value>()
 
   init<First, each Other>(
     of first: any StateBase<First>, _ others: repeat any StateBase<each Other>,
-    as make: @escaping @Sendable (First, repeat each Other) -> Value,
-    node: NodeReference<Value> = NodeReference()
+    as make: @escaping @Sendable (First, repeat each Other) -> Value
   ) {
-    self.node = node
     var registries = first.registries
     var isMapped = true
     for other in repeat each others {
@@ -88,25 +85,10 @@ private final class DerivedState<Value: Sendable>: StateBase {
       let others = (repeat (each others).tap(taps))
       return { make(first(), repeat (each others)()) }
     }
-    findAgain = {
-      let first = first.stateReference
-      let others = (repeat (each others).stateReference)
-      return {
-        guard let first = first(), let others = try? (repeat Self.live((each others)()))
-        else { return nil }
-        return DerivedState(of: first, repeat each others, as: make, node: node)
-      }
-    }
-  }
-
-  private static func live<State>(_ state: State?) throws -> State {
-    guard let state else { throw ObservationIsOver() }
-    return state
   }
 
   /// The value, computed from one read of each state that it is derived from.
   var value: Value { readDirectly?() ?? tapAll(Taps())() }
-  var stateReference: @Sendable () -> (any StateBase<Value>)? { findAgain() }
 
   func tap(_ taps: Taps) -> @Sendable () -> Value { tapAll(taps) }
 

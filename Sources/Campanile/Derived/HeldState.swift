@@ -66,9 +66,6 @@ private final class HeldState<Value: Sendable>: StateBase {
 
   var value: Value { held.value }
   var registries: [ObserverRegistry] { held.registries }
-  var stateReference: @Sendable () -> (any StateBase<Value>)? {
-    { [reference = OwnerReference(self)] in reference.object }
-  }
 
   func tap(_ taps: Taps) -> @Sendable () -> Value {
     let read = held.tap(taps)

@@ -51,7 +51,8 @@ final class Following<Value: Sendable>: Sendable {
   /// The revision of the newest update that the observer has received; the greatest number until
   /// `begin`, so that nothing arrives before.
   private let told: Atomic<UInt64>
-  /// The value of that update, if it is compared with the next one, or passed on with it.
+  /// The value that the observer was called with last, if it is compared with the next one, or passed
+  /// on with it.
   private let known: Locked<Value?>.Box?
   /// Whether the first call is due as soon as the observer is registered.
   let isInitial: Bool
@@ -116,11 +117,10 @@ final class Following<Value: Sendable>: Sendable {
   @_optimize(size)
   func pass(_ value: Value, to body: (Value?, Value) throws -> Void) rethrows {
     guard let known else { return try body(nil, value) }
-    let old = known.locked.withLock { known in
-      defer { known = value }
-      return known
-    }
+    let old = known.locked.withLock { $0 }
     if let isSame, let old, isSame(old, value) { return }
+    // The calls of one observer are made one after the other, so nothing else has written meanwhile.
+    known.locked.withLock { $0 = value }
     try body(old, value)
   }
 

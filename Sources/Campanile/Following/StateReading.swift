@@ -32,7 +32,7 @@ extension StateBase {
         guard let element else { continue }
         if following.isOnce {
           reader.buffer.finish(isCancelled: true)
-          reader.registration?.cancel()
+          reader.registration.cancel()
         }
         return element
       }

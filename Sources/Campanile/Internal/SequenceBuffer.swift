@@ -12,13 +12,12 @@ final class SequenceBuffer: Sendable {
   private let isBounded: Bool
   /// The reader, from before the state says that it waits until it is woken.
   private let reader = Locked<CheckedContinuation<Void, Never>?>(nil)
-  private let counters: DeliveryCounters
+  private let counters = DeliveryCounters()
 
-  init(_ buffering: Buffering, _ counters: DeliveryCounters) {
+  init(_ buffering: Buffering) {
     buffering.checkCapacity()
     state = Locked(MailboxState(buffering, isRead: true))
     isBounded = buffering != .unbounded
-    self.counters = counters
   }
 
   // The stored values have no reader left.

@@ -3,53 +3,33 @@ let valuesBetweenYields = 64
 
 /// The values of a source as an asynchronous sequence.
 ///
-/// Every iterator has its own buffer. The first iterator takes over the buffer that has been
-/// filling since the sequence was made; each further iterator receives the values that are sent
-/// after it was made.
+/// It has one buffer, from which all of its iterators read: a second loop continues where the first
+/// one ended. Two tasks that wait for its next value at once are a precondition failure.
 ///
 /// Releasing the sequence and its iterators ends the observation. A canceled task reads no further
-/// value, not even one that is stored already.
+/// value, not even one that is stored already, and ends the sequence.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A sequence of values never fails.
   public typealias Failure = Never
   /// The iterator that reads the sequence.
   public typealias AsyncIterator = Iterator
 
-  private let subscribe: @Sendable (DeliveryCounters) -> Reader
-  private let first: Locked<Reader?>.Box
-  private let counters = DeliveryCounters()
-  /// The registration of the first reader, with its waiting and dropped counts; `nil` if the source
-  /// was already released when the sequence was made.
-  public let registration: Registration?
+  private let reader: Reader
 
-  init(_ subscribe: @escaping @Sendable (DeliveryCounters) -> Reader) {
-    self.subscribe = subscribe
-    let reader = subscribe(DeliveryCounters(partOf: counters))
-    registration = reader.registration
-    first = .init(reader)
-  }
+  init(_ reader: Reader) { self.reader = reader }
 
-  /// Creates a reader; the first one takes over the values stored since the sequence was made.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(
-      reader: first.locked.withLock { $0.take() }
-        ?? subscribe(DeliveryCounters(partOf: counters)))
-  }
+  /// Creates an iterator of the values that have not been read.
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
-  /// The number of values that the buffers of all readers of this sequence dropped.
-  public var droppedCount: Int { counters.droppedCount }
+  /// The registration of the sequence, with its waiting and dropped counts.
+  public var registration: Registration { reader.registration }
 
-  /// One reader of the sequence, with its own buffer; for one task at a time.
+  /// Reads the sequence, for one task at a time.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: Reader
     private var count = 0
 
     fileprivate init(reader: Reader) { self.reader = reader }
-
-    /// The registration of this reader, with its waiting and dropped counts.
-    ///
-    /// It is `nil` if the source was already released when the reader was made.
-    public var registration: Registration? { reader.registration }
 
     /// The next value, or `nil` when the source has ended or the task is canceled.
     ///
@@ -75,16 +55,16 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     let buffer: SequenceBuffer
     /// Makes the next element of what is in the buffer; `nil` if the buffer has the elements.
     fileprivate let read: (@Sendable (Reader) async -> Element?)?
-    private let token: ObservationToken?
-    var registration: Registration? { token?.registration }
+    private let token: ObservationToken
+    var registration: Registration { token.registration }
 
     init(
-      _ buffer: SequenceBuffer, _ registration: Registration?,
+      _ buffer: SequenceBuffer, _ registration: Registration,
       _ read: (@Sendable (Reader) async -> Element?)? = nil
     ) {
       self.buffer = buffer
       self.read = read
-      token = registration.map { ObservationToken($0) }
+      token = ObservationToken(registration)
     }
   }
 }

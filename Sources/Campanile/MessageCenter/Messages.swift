@@ -106,21 +106,6 @@ enum CenterMessages: Sendable {
         request, body, options, about: subject.identity.name, subject.lifetime)
     }
   }
-
-  /// Finds the same later, if the center is still there.
-  var reference: @Sendable () -> CenterMessages? {
-    switch self {
-    case .all(let center):
-      let reference = OwnerReference(center)
-      return { reference.object.map { .all($0) } }
-    case .about(let subject, let center):
-      let reference = OwnerReference(center)
-      return { reference.object.map { .about(subject, $0) } }
-    case .aboutOther(let subject, let center):
-      let reference = OwnerReference(center)
-      return { reference.object.map { .aboutOther(subject, $0) } }
-    }
-  }
 }
 
 /// The messages with their subjects, as a base of signals.
@@ -143,11 +128,6 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
       try pass(Element(message: message, subject: subject))
     }
     return messages.register(request, told, SourceOptions())
-  }
-
-  var reference: @Sendable () -> (any SignalBase<Element>)? {
-    let messages = messages.reference
-    return { messages().map { PostedBase($0) } }
   }
 }
 
@@ -187,9 +167,5 @@ private final class AnyMessageBase: SignalBase {
     request.isOnce = options.isOnce
     return request.register(body, with: center.registry) { [center] _, _ in .list(center.wide) }
       ?? center.ended
-  }
-
-  var reference: @Sendable () -> (any SignalBase<MessageCenter.PostedMessage>)? {
-    { [reference = OwnerReference(center)] in reference.object.map { AnyMessageBase($0) } }
   }
 }

@@ -314,9 +314,6 @@ final class ObserverDetails: Sendable {
     self.onRefused = onRefused
   }
 
-  /// Whether the observer stores values for a sequence or a derived state.
-  var isReader: Bool { onRefused != nil }
-
   /// Whether there was an owner.
   var hasOwner: Bool { ownerReference != nil }
 

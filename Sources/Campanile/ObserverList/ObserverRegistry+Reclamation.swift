@@ -214,29 +214,17 @@ extension ObserverRegistry {
   ///
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
-  func finish(
-    exceptReaders: Bool = false, _ lists: (borrowing Held) -> [ObserverList]
-  ) {
+  func finish(_ lists: (borrowing Held) -> [ObserverList]) {
     let ordered = Self.oldestFirst(
       withState { state, held -> [LiveRegistration] in
         state.isFinished = true
         return registrations(in: lists(held), held)
       })
-    endAll(ordered, exceptReaders)
+    endAll(ordered)
   }
 
-  /// Ends what `lists` hold, oldest first, and refuses every later registration.
   @inline(never)
-  func finish(_ lists: [ObserverList]) { finish(lists, exceptReaders: false) }
-
-  /// Ends what `lists` hold, with or without the sequences.
-  ///
-  /// - Parameter exceptReaders: Whether sequences and derived states stay, for which values are on the
-  ///   way.
-  @inline(never)
-  func finish(_ lists: [ObserverList], exceptReaders: Bool) {
-    finish(exceptReaders: exceptReaders) { _ in lists }
-  }
+  func finish(_ lists: [ObserverList]) { finish { _ in lists } }
 
   // A function of its own, so that no frame keeps the observers while they end: each is released in
   // its turn.
@@ -248,11 +236,8 @@ extension ObserverRegistry {
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
   @_optimize(size)
-  private func endAll(_ registrations: [Registration], _ exceptReaders: Bool) {
-    for registration in registrations {
-      if exceptReaders, observer(of: registration)?.details?.isReader == true { continue }
-      end(registration)
-    }
+  private func endAll(_ registrations: [Registration]) {
+    for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
   }

@@ -54,6 +54,4 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
     }
     return registration
   }
-
-  var reference: @Sendable () -> (any SignalBase<Element>)? { { self } }
 }

@@ -22,7 +22,7 @@ extension ObservationSource {
     let end = ContinuousClock.now + limit
     let timer = Task { [registration = values.registration] in
       try await Task.sleep(until: end, clock: .continuous)
-      registration?.cancel()
+      registration.cancel()
     }
     defer { timer.cancel() }
     var iterator = values.makeAsyncIterator()

@@ -188,13 +188,12 @@ extension ObservationSource {
 
   /// The elements sent from now on, as an asynchronous sequence.
   ///
-  /// The sequence observes from the moment it is made, before its first `next()`. It can be read
-  /// many times: each reader has its own buffer. The first reader's buffer fills from the time the
-  /// sequence is made, and every other buffer from the time its reader is made. The sequence ends
-  /// with the source, and ends at once in a canceled task. Releasing it ends its observation.
+  /// The sequence observes from the moment it is made, before its first `next()`. It has one buffer,
+  /// for one task at a time: make a sequence for each task that reads. It ends with the source, and
+  /// ends at once in a canceled task. Releasing it ends its observation.
   ///
   /// - Parameters:
-  ///   - buffering: How many elements wait for a reader that is behind.
+  ///   - buffering: How many elements wait for a task that is behind.
   ///   - options: `.once`, for a sequence of one element; for a state also `.initial` and
   ///     `.distinct`.
   ///   - file: The caller's file, for descriptions.
@@ -204,16 +203,8 @@ extension ObservationSource {
     buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
-    let location = CallSite(file: file, line: line)
-    let reference = signal.reference
-    let settings = options.settings
-    return ValueSequence<Element> { counters in
-      let buffer = SequenceBuffer(buffering, counters)
-      guard let signal = reference() else {
-        buffer.finish()
-        return ValueSequence.Reader(buffer, nil)
-      }
-      return signal.makeReader(buffer, location, settings)
-    }
+    ValueSequence(
+      signal.makeReader(
+        SequenceBuffer(buffering), CallSite(file: file, line: line), options.settings))
   }
 }

@@ -52,9 +52,6 @@ protocol StateBase<Value>: StateReading where Element == Value {
   ///
   /// - Returns: A closure that computes the value from the newest values of the taps.
   func tap(_ taps: Taps) -> @Sendable () -> Value
-
-  /// Finds the state later, if its source is still there; does not keep the source.
-  var stateReference: @Sendable () -> (any StateBase<Value>)? { get }
 }
 
 extension StateBase {
@@ -67,10 +64,5 @@ extension StateBase {
   ) -> Registration {
     let following = Following(options)
     return follow(request, following, following.wrap(body))
-  }
-
-  package var reference: @Sendable () -> (any SignalBase<Value>)? {
-    let reference = stateReference
-    return { reference().map { $0.signalBase } }
   }
 }

@@ -62,19 +62,6 @@ public struct Signal<Element: Sendable>: ObservationSource {
     )
     return .init(buffer, register(ObservationRequest(.unbounded, location), body, options))
   }
-
-  /// Finds the same later, if the source is still there; does not keep the source.
-  @_optimize(size)
-  package var reference: @Sendable () -> Signal<Element>? {
-    switch base {
-    case .source(let source):
-      let reference = source.reference
-      return { reference().map { Signal(base: $0) } }
-    case .messages(let messages):
-      let reference = messages.reference
-      return { reference().map { Signal($0) } }
-    }
-  }
 }
 
 /// The base of a signal: it registers observers.
@@ -88,7 +75,4 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
   ) -> Registration
-
-  /// Finds the same later, if the source is still there; does not keep the source.
-  var reference: @Sendable () -> (any SignalBase<Element>)? { get }
 }

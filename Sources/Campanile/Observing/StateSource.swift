@@ -70,9 +70,4 @@ private final class ChangesBase<Value: Sendable>: StateReading {
   ) -> ValueSequence<ValueChange<Value>>.Reader {
     base.makeReader(buffer, location, Following(changes: options)) { ValueChange(old: $0, new: $1) }
   }
-
-  var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? {
-    let base = base.stateReference
-    return { base().map { ChangesBase($0) } }
-  }
 }

@@ -82,11 +82,4 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
     let mapped = body.mapped(once: options.isOnce, where: isWanted, transform)
     return upstream.register(request, mapped, SourceOptions())
   }
-
-  var reference: @Sendable () -> (any SignalBase<Element>)? {
-    let upstream = upstream.reference
-    return { [isSelective, transform] in
-      upstream().map { TransformedSignal($0, isSelective: isSelective, transform) }
-    }
-  }
 }

@@ -97,17 +97,6 @@ final class PostedNotifications: SignalBase {
     hub.register(
       request, body, of: name, about: object.current, once: isOnce, isReader: isReader)
   }
-
-  /// Returns the notifications later, if their center still lives.
-  ///
-  /// It may have another hub then: a hub without observers ends before its center.
-  var weakly: @Sendable () -> PostedNotifications? {
-    { [weak center, name, object] in
-      center.map { PostedNotifications($0, $0.allNotifications.base.hub, name, object) }
-    }
-  }
-
-  var reference: @Sendable () -> (any SignalBase<PostedNotification>)? { weakly }
 }
 
 /// A source isn't a sequence: `values()` makes one, with a buffer of your choice.

@@ -54,11 +54,4 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
     }
     return notifications.register(request, mapped, once: false, isReader: false)
   }
-
-  var reference: @Sendable () -> (any SignalBase<Element>)? {
-    let notifications = notifications.weakly
-    return { [descriptor, onFailure] in
-      notifications().map { DecodedNotifications($0, descriptor, onFailure) }
-    }
-  }
 }

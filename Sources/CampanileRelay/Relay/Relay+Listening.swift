@@ -110,10 +110,6 @@ private final class Hearing: SignalBase {
     }
     return source.signal.register(request, body.keeping(subscription), options)
   }
-
-  var reference: @Sendable () -> (any SignalBase<RelayedPayload>)? {
-    { [weak core, pattern, group] in core.map { Hearing($0, to: pattern, in: group) } }
-  }
 }
 
 /// A pattern that a relay has sent to it, until this is released.

@@ -78,10 +78,8 @@ extension Recorder {
     clock: any Clock<Duration> = ContinuousClock()
   ) where Values.Element == Value {
     self.init(timeout: timeout, clock: clock)
+    if let values = sequence as? ValueSequence<Value> { keep(values.registration) }
     var iterator = sequence.makeAsyncIterator()
-    if let iterator = iterator as? ValueSequence<Value>.Iterator, let one = iterator.registration {
-      keep(one)
-    }
     let task = Task { [log] in
       do {
         while let value = try await iterator.next() { log.append(value) }

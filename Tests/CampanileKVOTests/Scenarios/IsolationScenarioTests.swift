@@ -127,7 +127,7 @@ struct IsolationScenarioTests {
     for await change in oldest { heard.append("\(change.new)") }
     for await change in newest { heard.append("\(change.old ?? -1) -> \(change.new)") }
     #expect(heard == ["1", "2", "3 -> 4", "4 -> 5"])
-    #expect(oldest.droppedCount == 3)
-    #expect(newest.droppedCount == 3)
+    #expect(oldest.registration.droppedCount == 3)
+    #expect(newest.registration.droppedCount == 3)
   }
 }

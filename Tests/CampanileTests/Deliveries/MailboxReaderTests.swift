@@ -121,7 +121,7 @@ struct MailboxReaderTests {
         _ = state.wait()
         _ = state.wait()
       },
-      says: "Two tasks asked one iterator")
+      says: "Two tasks asked one sequence")
   }
 
   @Test("The end wakes a reader that waits, once")

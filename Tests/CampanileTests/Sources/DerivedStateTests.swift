@@ -52,6 +52,19 @@ struct DerivedStateTests {
     #expect(text.readOnly.value == "20")
   }
 
+  @Test("K14 What is set before the end is told, also if the derived state is telling")
+  func setBeforeTheEnd() {
+    let derived = number.map { $0 }
+    let token = derived.observe { [heard] in heard.record($0) }
+    let first = derived.observe(options: .initial) { [number] value in
+      if value != 1 { return }
+      number.value = 5
+      number.finish()
+    }
+    #expect(heard.values == [5])
+    #expect(!token.isActive && !first.isActive)
+  }
+
   @Test("K14 The closure runs once for each change, however many observe, and for each read")
   func runs() {
     let runs = LiveCount()

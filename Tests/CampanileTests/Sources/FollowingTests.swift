@@ -206,6 +206,21 @@ struct FollowingTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("K14 distinct compares with the value that the observer received last, and so is old")
+  func distinctFromReceived() {
+    struct Reading: Sendable, Equatable {
+      let number: Int
+      static func == (one: Self, other: Self) -> Bool { abs(one.number - other.number) < 10 }
+    }
+    let state = CurrentValue(Reading(number: 0))
+    let token = state.changes.observe(options: .distinct) { [changes] change in
+      changes.record("\(change.old!.number)>\(change.new.number)")
+    }
+    for number in stride(from: 0, through: 30, by: 6) { state.value = Reading(number: number) }
+    #expect(changes.values == ["0>12", "12>24"])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K14 once: what was missed is the one call")
   func once() {
     let token = follow(.immediate, .once)
@@ -256,8 +271,9 @@ struct FollowingTests {
       state.value = 3
       state.finish()
     }
-    #expect(heard.values == [0, 1, 1, 2])
-    withExtendedLifetime(finishing) {}
+    // What was set before the end is told.
+    #expect(heard.values == [0, 1, 1, 2, 3])
+    #expect(!finishing.isActive)
   }
 
   @Test("K13 K14 An error in the first call does not keep the changes")

@@ -173,7 +173,7 @@ struct FormParameterTests {
     let levels = center.messages(of: LevelChanged.self, about: player).values(buffering: .newest(1))
     let (numbers, first) = (ticks.values(buffering: .newest(1)), ticks.values(options: .once))
     postTwo()
-    #expect(levels.droppedCount == 1 && numbers.droppedCount == 1)
+    #expect(levels.registration.droppedCount == 1 && numbers.registration.droppedCount == 1)
     ticks.finish()
     var level = levels.makeAsyncIterator()
     #expect(await level.next()?.level == 2)

@@ -46,6 +46,22 @@ struct PresenceTests {
     withExtendedLifetime(told) {}
   }
 
+  @Test("The last observer is told, too, if the state ends while it tells")
+  func endsWhileTelling() {
+    let slot = Slot<CurrentValue<Int>>()
+    slot.set(CurrentValue(0))
+    let told = slot.value!.isObserved.observe { [heard] in heard.record($0) }
+    let values = slot.value!.values()
+    let token = slot.value!.observe { _ in slot.set(nil) }
+    token.pause()
+    slot.value!.value = 1
+    // The call for what was missed releases the state.
+    token.resume()
+    #expect(slot.value == nil)
+    #expect(heard.values == [true, false])
+    withExtendedLifetime((told, values, token)) {}
+  }
+
   @Test("However many come and go, the last that is told is so", arguments: [2, 8])
   func race(width: Int) {
     let ticks = Broadcaster<Int>()

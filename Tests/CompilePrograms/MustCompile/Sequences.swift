@@ -46,6 +46,6 @@ func countDrops(_ broadcaster: Broadcaster<Int>) -> Int {
   let values = broadcaster.values(buffering: .newest(1))
   broadcaster.send(1)
   broadcaster.send(2)
-  print(values.registration?.waitingCount ?? 0, broadcaster.registrations[0].droppedCount)
+  print(values.registration.waitingCount, broadcaster.registrations[0].droppedCount)
   return values.droppedCount
 }

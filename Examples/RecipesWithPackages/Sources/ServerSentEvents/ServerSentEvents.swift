@@ -10,7 +10,7 @@ struct PriceChanged: MessageCenter.Message { var line: String }
     router.get("prices") { _, _ in
       let prices = center.messages(of: PriceChanged.self).values(buffering: .newest(16))
       let body = ResponseBody { writer in
-        defer { print("a client missed \(prices.droppedCount)") }
+        defer { print("a client missed \(prices.registration.droppedCount)") }
         for await price in prices.cancelOnGracefulShutdown() {
           try await writer.write(ByteBuffer(string: "data: \(price.line)\n\n"))
         }
