@@ -26,4 +26,27 @@ struct SettlingTests {
     #expect(heard.values == [1, 11, 2, 12, 3, 13, 4, 14, 5, 15])
     withExtendedLifetime(tokens) {}
   }
+
+  @MainActor
+  private final class Cart {
+    private(set) var title = ""
+
+    init(_ count: CurrentValue<Int>) {
+      count.observe(owner: self, on: .main, options: .initial) { cart, count in
+        cart.title = "\(count) items"
+      }
+    }
+  }
+
+  @Test("Beside others, a test on the main actor sees what its model shows", arguments: 0..<200)
+  @MainActor
+  func models(number: Int) async {
+    let count = CurrentValue(number)
+    let cart = Cart(count)
+    await settle()
+    #expect(cart.title == "\(number) items")
+    count.value += 1
+    await settle()
+    #expect(cart.title == "\(number + 1) items")
+  }
 }

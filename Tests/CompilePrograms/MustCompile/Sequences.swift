@@ -47,5 +47,5 @@ func countDrops(_ broadcaster: Broadcaster<Int>) -> Int {
   broadcaster.send(1)
   broadcaster.send(2)
   print(values.registration.waitingCount, broadcaster.registrations[0].droppedCount)
-  return values.droppedCount
+  return values.registration.droppedCount
 }
