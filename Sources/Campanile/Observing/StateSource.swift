@@ -4,6 +4,10 @@
 /// an observer is first called with the current value. With `.distinct`, it receives no value that is
 /// equal to the one before.
 public protocol StateSource<Value>: ObservationSource where Element == Value {
+  /// The values that observers receive.
+  ///
+  /// It has a default, so that a type of your own need not name it.
+  associatedtype Element = Value
   /// The type of the state's value.
   associatedtype Value: Sendable
 
