@@ -248,3 +248,46 @@ struct TraitTests {
     #expect(ticks.values == [Tick(number: number)])
   }
 }
+
+// The trait of the guide: marks an expectation at its own line.
+private struct MarkedExpectations: SuiteTrait, TestTrait, TestScoping {
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    do { try await function() } catch let failure as ExpectationFailure {
+      Issue.record(
+        failure,
+        sourceLocation: SourceLocation(
+          fileID: failure.file, filePath: failure.file, line: failure.line, column: 1))
+    }
+  }
+}
+
+@Suite("A trait that marks expectations", .ownThread)
+struct MarkedExpectationTests {
+  @Test("An expectation that fails is marked at its own line, and nothing is thrown")
+  func marked() async throws {
+    let test = try #require(Test.current)
+    let line = #line + 4
+    try await withKnownIssue {
+      try await MarkedExpectations().provideScope(for: test, testCase: nil) {
+        let numbers = Recorder<Int>(timeout: .zero)
+        try await numbers.expect(1)
+      }
+    } matching: { issue in
+      issue.sourceLocation?.line == line && issue.sourceLocation?.fileID == #fileID
+        && issue.error is ExpectationFailure
+    }
+  }
+
+  @Test("Another error is thrown on")
+  func passesOn() async throws {
+    let test = try #require(Test.current)
+    await #expect(throws: TestError()) {
+      try await MarkedExpectations().provideScope(for: test, testCase: nil) { throw TestError() }
+    }
+  }
+}

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Broadcaster {
   /// Whether the broadcaster has observers, as a state: start costly work with the first one, and stop
   /// it with the last.
@@ -30,8 +28,6 @@ final class Presence: Sendable {
   private weak let list: ObserverList?
   /// One thread at a time checks, so that the last check is the newest.
   private let teller = Teller()
-  /// Whether a check waits for its turn, and so comes after what has changed.
-  private let isDue = Atomic<Bool>(false)
 
   init(in list: ObserverList) {
     self.list = list
@@ -40,11 +36,7 @@ final class Presence: Sendable {
 
   /// Checks again, after a registration or an end.
   func look() {
-    // Pairs with the store below: a check that has begun may have missed the change.
-    if isDue.exchange(true, ordering: .acquiringAndReleasing) { return }
     teller.add { [self] in
-      // Pairs with the exchange above.
-      isDue.store(false, ordering: .sequentiallyConsistent)
       let isObserved = list.map { !$0.isEmpty } ?? false
       if state.value != isObserved { state.value = isObserved }
     }

@@ -70,6 +70,7 @@ package struct Turn: ~Copyable, Sendable {
   ///   - isMine: Whether this thread has the turn.
   ///   - willTakeBack: Called after each offer.
   ///   - withTurn: Runs its argument under the lock of the turn.
+  @inline(never)
   @_optimize(size)
   static func makeCalls(
     isMine: Bool, willTakeBack: () -> Void = {}, _ withTurn: ((inout Turn) -> Void) -> Void

@@ -44,7 +44,7 @@
 
     private static func feeds(_ rows: PageRows, _ limits: PageLimits) -> [PageFeed] {
       rows.sections.map {
-        let rest = $0.name == "posts" ? limits.rest / 4 : limits.rest
+        let rest = $0.name == "posts" ? limits.rest / 6 : limits.rest
         return PageFeed($0.name, interval: limits.interval, rest: rest, $0.make)
       }
     }

@@ -39,6 +39,7 @@ struct Consumer {
     screen.follow(keyboard, counter)
     screen.followAsynchronously(keyboard)
     keyboard.observe(on: library) { $0.add($1) }
+    keyboard.observeAsync(owner: library) { await $0.add($1) }
     keyboard.observe(owner: counter) { counter, _ in counter.increment() }
     keyboard.observeAsync(owner: counter) { counter, _ in counter.increment() }
     let tokens = [
