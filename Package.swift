@@ -56,7 +56,9 @@ let package = Package(
     .systemLibrary(name: "CampanileRuntime"),
     .target(
       name: "Campanile", dependencies: ["CampanileRuntime"],
-      exclude: ["Delivery/README.md", "ObserverList/README.md", "Unsafe/README.md"]
+      exclude: [
+        "README.md", "Engine/README.md", "Engine/Mailbox/README.md", "Engine/Memory/README.md",
+      ]
     ),
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .target(

@@ -68,7 +68,7 @@ final class QueuedCall: Sendable {
   /// Makes the call as a part of the post, in its context.
   private func makeInPost(_ body: @escaping @Sendable () -> Void) {
     Self.calls.post { [context, post] in
-      SourceRegistry.asPart(of: post) {
+      CallingThread.asPart(of: post) {
         if let context { context.restore(from: 0, body) } else { body() }
       }
     }

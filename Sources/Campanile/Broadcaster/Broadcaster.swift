@@ -129,3 +129,24 @@ extension Broadcaster: CustomReflectable {
   /// Empty, so that a debugger shows the description alone.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension Broadcaster {
+  /// Reports each send, call and registration of this broadcaster; see ``MessageCenter/events``.
+  public var events: Signal<SourceEvent> { registry.events }
+
+  /// Reports the errors that observers of this broadcaster throw; see ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.failures }
+}
+
+extension Broadcaster: Traceable {
+  /// `Broadcaster of`, followed by the type of its values.
+  public var traceName: String { "Broadcaster of \(Element.self)" }
+}
+
+extension Broadcaster: RegistrationGrouping {
+  package var registrationGroups: [RegistrationDescription] { registry.groups { _ in [list] } }
+}
+
+extension Broadcaster: ValueDescribing {
+  package var valueWish: ValueWish { ValueWish(registry) }
+}

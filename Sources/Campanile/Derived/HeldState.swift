@@ -23,31 +23,8 @@ extension ObservationSource {
   }
 }
 
-extension MessageCenter {
-  /// The last message of a type about a subject as a state.
-  ///
-  /// It takes the messages that are posted after this call. Unlike the state that
-  /// ``latest(of:file:line:)`` returns, it is not kept by the center, so keep it for as long as the
-  /// message is to be remembered.
-  ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - subject: The subject, which is not kept.
-  ///   - file: The caller's file, for descriptions.
-  ///   - line: The caller's line.
-  /// - Returns: A state that observes the center for as long as the state is kept or observed. Its
-  ///   value is `nil` until the first message.
-  public func latest<M: Message>(
-    of type: M.Type, about subject: M.Subject, file: StaticString = #fileID, line: UInt = #line
-  ) -> ReadOnlyState<M?> {
-    let messages = messages(of: type, about: subject).map { Optional($0) }
-    let location = CallSite(file: file, line: line)
-    return ReadOnlyState(base: HeldState(messages, nil, location, upstream: [registry]))
-  }
-}
-
 /// The last element of a signal.
-private final class HeldState<Value: Sendable>: StateBase {
+final class HeldState<Value: Sendable>: StateBase {
   private let held: CurrentValue<Value>
   private let token: ObservationToken
 

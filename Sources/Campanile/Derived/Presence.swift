@@ -23,7 +23,7 @@ extension CurrentValue {
 }
 
 /// Whether a list has observers, as a state.
-final class Presence: Sendable {
+private final class Presence: Sendable {
   let state: CurrentValue<Bool>
   private weak let list: ObserverList?
   /// One thread at a time checks, so that the last check is the newest.
@@ -47,10 +47,17 @@ final class Presence: Sendable {
 extension ObserverRegistry {
   @_optimize(size)
   fileprivate func presence(in list: ObserverList) -> ReadOnlyState<Bool> {
-    if let known = presence.load() { return known.state.readOnly }
-    let presence = presence.storeIfNil(Presence(in: list))
+    let hook = presence.load() ?? makePresence(of: list)
+    // It was made below.
+    return (hook.state as! CurrentValue<Bool>).readOnly
+  }
+
+  private func makePresence(of list: ObserverList) -> PresenceHook {
+    let new = Presence(in: list)
+    let hook = presence.storeIfNil(
+      PresenceHook(state: new.state, look: { new.look() }, finish: { new.state.finish() }))
     // It may have changed before the state was there.
-    presence.look()
-    return presence.state.readOnly
+    hook.look()
+    return hook
   }
 }

@@ -1,13 +1,3 @@
-/// A source of the values or the changes of a state, whose sequences make their elements when read.
-///
-/// A reader does not know an update that a full buffer dropped, so updates wait in the buffer, and the
-/// reader makes elements of them.
-protocol StateReading<Element>: SignalBase {
-  func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
-  ) -> ValueSequence<Element>.Reader
-}
-
 extension StateBase {
   /// Registers a reader.
   ///

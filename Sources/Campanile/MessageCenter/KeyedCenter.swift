@@ -17,7 +17,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// Creates a center without observers.
   package convenience init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    self.init(registry: ObserverRegistry(onError: onError))
+    self.init(registry: ObserverRegistry())
+    if let onError { registry.reports.observeFailures(onError) }
   }
 
   init(registry: ObserverRegistry) {
@@ -31,7 +32,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// Reports what happens at this center.
-  package var events: Signal<SourceEvent> { registry.reports.events.signal }
+  package var events: Signal<SourceEvent> { registry.events }
 
   /// An object that has the values described for as long as it is kept.
   package var valueWish: ValueWish { ValueWish(registry) }
@@ -153,7 +154,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let name = subject.map { SubjectName($0) }
     // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }
-    let lifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
+    let lifetime = subject.flatMap { registry.lifetime(ofSubject: $0) }
     let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
       destination(of: key, about: name, &$0, $1)
     }

@@ -47,3 +47,26 @@ extension MessageCenter {
     return (winner as! CurrentValue<M?>).readOnly
   }
 }
+
+extension MessageCenter {
+  /// The last message of a type about a subject as a state.
+  ///
+  /// It takes the messages that are posted after this call. Unlike the state that
+  /// ``latest(of:file:line:)`` returns, it is not kept by the center, so keep it for as long as the
+  /// message is to be remembered.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the messages.
+  ///   - subject: The subject, which is not kept.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
+  /// - Returns: A state that observes the center for as long as the state is kept or observed. Its
+  ///   value is `nil` until the first message.
+  public func latest<M: Message>(
+    of type: M.Type, about subject: M.Subject, file: StaticString = #fileID, line: UInt = #line
+  ) -> ReadOnlyState<M?> {
+    let messages = messages(of: type, about: subject).map { Optional($0) }
+    let location = CallSite(file: file, line: line)
+    return ReadOnlyState(base: HeldState(messages, nil, location, upstream: [registry]))
+  }
+}

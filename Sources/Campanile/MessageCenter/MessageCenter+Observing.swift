@@ -157,7 +157,7 @@ extension MessageCenter {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: Lifetime.Storage?
+    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: EndActions?
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {

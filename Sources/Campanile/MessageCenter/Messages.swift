@@ -32,7 +32,7 @@ extension MessageCenter {
   ///
   /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
-    Messages(signal: Signal(.all(self)))
+    Messages(signal: Signal(CenterMessages.all(self)))
   }
 
   /// The messages of a type about one instance.
@@ -45,7 +45,7 @@ extension MessageCenter {
   ///     object at its address after its death is not mistaken for it. If the object has died, or
   ///     its deinit has begun, nothing is received.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
-    Messages(signal: Signal(.of(self, about: subject)))
+    Messages(signal: Signal(CenterMessages.of(self, about: subject)))
   }
 }
 
@@ -63,7 +63,7 @@ extension MessageCenter.Messages where M.Subject: Sendable {
 ///
 /// The subject is not kept alive. Its name is reserved, so no other subject is mistaken for it, and
 /// no weak reference slows it down.
-enum CenterMessages: Sendable {
+enum CenterMessages: MessageSignalBase {
   case all(MessageCenter)
   case about(PlainSubject, MessageCenter)
   /// About a subject that has a lifetime, or is not plain.
@@ -72,9 +72,9 @@ enum CenterMessages: Sendable {
   final class Subject: Sendable {
     let identity: SubjectIdentity
     /// Ends the registrations, if the instance has a lifetime.
-    let lifetime: Lifetime.Storage?
+    let lifetime: EndActions?
 
-    init(_ identity: SubjectIdentity, _ lifetime: Lifetime.Storage?) {
+    init(_ identity: SubjectIdentity, _ lifetime: EndActions?) {
       self.identity = identity
       self.lifetime = lifetime
     }
@@ -82,19 +82,18 @@ enum CenterMessages: Sendable {
 
   @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
-    let lifetime = center.registry.subjectLifetimes.lifetime(of: subject)
+    let lifetime = center.registry.lifetime(ofSubject: subject)
     if lifetime == nil, let plain = PlainSubject(subject) { return .about(plain, center) }
     return .aboutOther(Subject(SubjectIdentity(subject), lifetime), center)
   }
 
   /// Registers an observer of the messages of type `M`.
-  @inline(__always)
-  consuming func register<M: Sendable>(
+  func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     _ options: SourceOptions<M>
   ) -> Registration {
-    // Moved, and not copied. The name is reserved here until the registration has reserved it.
-    switch consume self {
+    // The name is reserved here until the registration has reserved it.
+    switch self {
     case .all(let center):
       return center.register(request, body, options)
     case .about(let subject, let center):

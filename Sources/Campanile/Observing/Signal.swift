@@ -15,8 +15,8 @@
 public struct Signal<Element: Sendable>: ObservationSource {
   private enum Base: Sendable {
     case source(any SignalBase<Element>)
-    /// No source, which would be generic: the runtime would look its class up at each observation.
-    case messages(CenterMessages)
+    /// Of no generic class, which the runtime would look up at each observation.
+    case messages(any MessageSignalBase)
   }
 
   private let base: Base
@@ -25,7 +25,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
 
   /// The signal of messages, which are of the type `Element`.
   @inline(__always)
-  init(_ messages: CenterMessages) { base = .messages(messages) }
+  init(_ messages: some MessageSignalBase) { base = .messages(messages) }
 
   /// The signal of `source`.
   public init(_ source: some ObservationSource<Element>) { self = source.signal }
@@ -74,5 +74,23 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
+  ) -> Registration
+}
+
+/// A source of the values or the changes of a state, whose sequences make their elements when read.
+///
+/// A reader does not know an update that a full buffer dropped, so updates wait in the buffer, and the
+/// reader makes elements of them.
+protocol StateReading<Element>: SignalBase {
+  func makeReader(
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+  ) -> ValueSequence<Element>.Reader
+}
+
+/// The base of signals of messages: it registers observers of the type that they ask for.
+protocol MessageSignalBase: Sendable {
+  func register<Message: Sendable>(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
+    _ options: SourceOptions<Message>
   ) -> Registration
 }

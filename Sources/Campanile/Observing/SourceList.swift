@@ -25,6 +25,39 @@ package struct SourceRegistry: Sendable {
   }
 }
 
+/// What the code of those sources asks for.
+extension SourceRegistry {
+  /// The number of the reported post that the calling code is part of; 0 if there is none.
+  package static var currentPost: UInt64 { ObserverRegistry.currentPost }
+
+  /// Whether the calling code runs on the main queue or the main actor.
+  package static var isOnMain: Bool { QueueTarget.main.isCurrent }
+
+  /// Lets half a microsecond pass.
+  package static func linger() { Platform.linger() }
+
+  /// Writes a line to standard error.
+  package static func warn(_ line: String) { Platform.writeToStandardError(line) }
+
+  /// A registration that has ended, of no source.
+  package static var endedRegistration: Registration {
+    SourceRegistry().makeList(of: Never.self).ended
+  }
+
+  /// Passes an observer's error to `onError`, unless it is the request to end its registration.
+  package static func report(
+    _ error: any Error, of valueType: any Any.Type, file: StaticString, line: UInt,
+    to onError: (ObserverFailure) -> Void
+  ) throws {
+    if error is ObservationIsOver { throw error }
+    let location = CallSite(file: file, line: line)
+    onError(ObserverFailure(error: error, valueType: valueType, location: location))
+  }
+
+  /// The error that an observer throws to end its registration.
+  package static var endOfObservation: any Error { ObservationIsOver() }
+}
+
 /// One list of observers of `Value`, for a source in another module of this package.
 package struct SourceList<Value>: Sendable {
   fileprivate let registry: ObserverRegistry
@@ -127,7 +160,7 @@ package struct SourceList<Value>: Sendable {
 
 /// The lifetime of an owner, if it has one, which ends registrations with the owner.
 package struct OwnerLifetime: Sendable {
-  fileprivate let storage: Lifetime.Storage?
+  fileprivate let storage: EndActions?
 
   package init() { storage = nil }
   package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
@@ -159,4 +192,28 @@ extension SourceList where Value: Sendable {
     let body = kept.map { body.keeping($0) } ?? body
     return request.register(body, with: registry) { _, _ in .list(list) }
   }
+}
+
+/// The observers of one list as the base of a signal.
+private final class ListSignal<Element: Sendable>: SignalBase {
+  private let list: ObserverList
+
+  init(_ list: ObserverList) { self.list = list }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    request.isOnce = options.isOnce
+    return request.register(body, with: list.registry) { _, _ in .list(list) }
+      ?? Registration(list: list, id: 0, counters: nil)
+  }
+}
+
+extension ObserverRegistry {
+  /// The events of the source.
+  var events: Signal<SourceEvent> { Signal(base: ListSignal(reports.events)) }
+
+  /// The errors that the observers of the source throw.
+  var failures: Signal<ObserverFailure> { Signal(base: ListSignal(reports.failures)) }
 }

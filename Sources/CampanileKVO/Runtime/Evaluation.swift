@@ -129,7 +129,7 @@ class Evaluation {
   /// Changes by the getters are not reported to the observers of this path, because a getter that
   /// counts its reads would otherwise run forever.
   func follow<Value>(_ read: () -> Value) -> Value {
-    let outer = reader.exchange(SourceRegistry.currentThread, ordering: .relaxed)
+    let outer = reader.exchange(CallingThread.id, ordering: .relaxed)
     let value = collector.collect(read)
     reader.store(outer, ordering: .relaxed)
     if let reads = collector.newReads { follow(reads) }
@@ -142,14 +142,14 @@ class Evaluation {
   /// Runs getters before a change, and follows nothing, because the property that changes stays
   /// followed until the change ends.
   func peek<Value>(_ read: () -> Value) -> Value {
-    let outer = reader.exchange(SourceRegistry.currentThread, ordering: .relaxed)
+    let outer = reader.exchange(CallingThread.id, ordering: .relaxed)
     defer { reader.store(outer, ordering: .relaxed) }
     return ReadCollector().collect(read)
   }
 
   private var isReading: Bool {
     let reader = reader.load(ordering: .relaxed)
-    return reader != 0 && reader == SourceRegistry.currentThread
+    return reader != 0 && reader == CallingThread.id
   }
 
   /// Follows these properties, and no others.

@@ -26,7 +26,7 @@ class Scope {
   /// The scope of the calling code.
   static var current: Scope? {
     // Nothing but a scope opens one.
-    isAnyOpen ? SourceRegistry.scope.map { known($0, as: Scope.self) } : nil
+    isAnyOpen ? CallingThread.scope.map { known($0, as: Scope.self) } : nil
   }
 
   /// The number of open scopes, on all threads.
@@ -70,6 +70,6 @@ class Scope {
   ) throws(Failure) -> Result {
     Self.openCount.wrappingAdd(1, ordering: .relaxed)
     defer { Self.openCount.wrappingSubtract(1, ordering: .relaxed) }
-    return try SourceRegistry.within(self, body)
+    return try CallingThread.within(self, body)
   }
 }

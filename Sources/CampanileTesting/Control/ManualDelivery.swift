@@ -57,7 +57,7 @@ public final class ManualDelivery: DeliveryTarget {
   public var isCurrent: Bool {
     // A task that was created here inherits the value, but does not run here.
     guard Self.current === self else { return false }
-    let thread = SourceRegistry.currentThread
+    let thread = CallingThread.id
     return state.withLock { !$0.hasEnded && $0.threads.contains(thread) }
   }
 
@@ -120,7 +120,7 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// Runs `body` on this place.
   public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-    let thread = SourceRegistry.currentThread
+    let thread = CallingThread.id
     state.withLock { $0.threads.append(thread) }
     defer {
       state.withLock { state in

@@ -382,7 +382,7 @@ struct ContractTests {
     let counter = counter
     let token = counter.observe(\.double) { _, change in
       if change.new == 2 { gate.pass() }
-      heard.record([change.new, Int(bitPattern: SourceRegistry.currentThread)])
+      heard.record([change.new, Int(bitPattern: CallingThread.id)])
     }
     let first = onThread { counter.count = 1 }
     gate.waitUntilReached()

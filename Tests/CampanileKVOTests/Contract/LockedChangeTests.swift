@@ -95,13 +95,13 @@ struct LockedChangeTests {
       overlap.run {
         if change.new == 1 { entered.pass() }
         told.record(change.new)
-        if SourceRegistry.currentThread != firstThread.withLock({ $0 }) { return }
+        if CallingThread.id != firstThread.withLock({ $0 }) { return }
         // The first thread always finds another call to make.
         while newest.withLock({ $0 }) <= change.new, !isOver.isSet { SourceRegistry.linger() }
       }
     }
     let first = onThread {
-      firstThread.withLock { $0 = SourceRegistry.currentThread }
+      firstThread.withLock { $0 = CallingThread.id }
       meter.count = 1
       hasReturned.set()
     }

@@ -18,7 +18,7 @@ struct LifetimeTests {
 
   @Test("What is added after the end runs at once, and what ended then has ended")
   func late() {
-    let storage = Lifetime.Storage()
+    let storage = EndActions()
     storage.end()
     storage.add { [heard] in heard.record(1) }
     #expect(heard.values == [1])

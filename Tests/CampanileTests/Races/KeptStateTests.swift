@@ -58,7 +58,7 @@ struct KeptStateTests {
   @Test("K16 A lifetime does not keep a registration that ended before it was added")
   func addedLate() throws {
     let leaks = LeakTracker()
-    let storage = Lifetime.Storage()
+    let storage = EndActions()
     func observe() {
       let source = Broadcaster<Int>()
       leaks.track(source.list)

@@ -282,11 +282,11 @@ struct TicketTests {
         let scope = LiveCount()
         Self.abandonedScopes.withLock { $0.append(scope) }
         Self.runAbandoned {
-          let _: Void = SourceRegistry.within(scope) { pthread_exit(nil) }
+          let _: Void = CallingThread.within(scope) { pthread_exit(nil) }
         }
         let isOutside = Recorder<Bool>()
         // The record that was given back last is taken first.
-        onThread { isOutside.record(SourceRegistry.scope == nil) }()
+        onThread { isOutside.record(CallingThread.scope == nil) }()
         #expect(isOutside.values == [true])
       }
     }
@@ -311,7 +311,7 @@ struct TicketTests {
             ids.record(ThreadRecord.currentID)
             takeOver.pass()
             #expect(!ThreadRecord.isInsidePost)
-            #expect(SourceRegistry.postDepth == 0)
+            #expect(CallingThread.postDepth == 0)
             #expect(observer.cancelAndWait() == .finished)
             order.record("waited")
           }

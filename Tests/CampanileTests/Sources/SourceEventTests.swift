@@ -12,7 +12,7 @@ struct SourceEventTests {
   func afterTheEnd() {
     var registry: ObserverRegistry? = ObserverRegistry()
     registry?.finishReports()
-    let events = registry?.reports.events.signal
+    let events = registry?.events
     let token = events?.observe { _ in }
     #expect(token?.isActive == false)
     // Nothing asks the registry, which goes now.

@@ -1,0 +1,219 @@
+/// One state that any number of observers keep up with.
+///
+/// ```swift
+/// private let state = CurrentValue(false)
+/// var isPlaying: ReadOnlyState<Bool> { state.readOnly }
+///
+/// player.isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+///   button.isSelected = isPlaying
+/// }
+/// state.value = true
+/// ```
+///
+/// In a class that is isolated to an actor, or that is not `Sendable`, it can wrap a property, whose
+/// read-only view then has the property's name after a `$`:
+///
+/// ```swift
+/// @CurrentValue private(set) var isPlaying = false
+///
+/// player.$isPlaying.observe(owner: button, on: .main, options: .initial) { button, isPlaying in
+///   button.isSelected = isPlaying
+/// }
+/// ```
+///
+/// ## Behavior
+///
+/// The value can be read and set from any thread, and from inside an observer. One thread at a time
+/// delivers the changes. A set that is made meanwhile stores the value and returns, and the
+/// delivering thread then delivers that change too, so an immediate observer may be called on the
+/// thread of another setter. The first call of an observer with `.initial`, and the call after a
+/// pause, are made in their turn like a change. After each 64 changes of other threads, the
+/// delivering thread offers the rest to the next thread that sets the value, and returns as soon as
+/// such a thread arrives.
+///
+/// Each observer receives the changes in the order in which they were made, and each of them once.
+/// A change that it misses, because it is paused or its buffer is full, is part of the next one that
+/// it receives, and when it resumes it receives the newest value. ``StateSource/changes`` also has
+/// the value before each change.
+///
+/// Setting an equal value is a change like any other. Observers with `.distinct` do not receive it.
+/// The observations end with the object.
+@propertyWrapper
+public final class CurrentValue<Value: Sendable>: StateSource {
+  /// The values that observers receive.
+  public typealias Element = Value
+
+  private let storage: StateStorage<Value, StateUpdate<Value>>
+
+  var registry: ObserverRegistry { storage.registry }
+  var list: ObserverList { storage.list }
+
+  /// Creates a state.
+  ///
+  /// - Parameter value: The first value.
+  public convenience init(_ value: Value) { self.init(value, registry: ObserverRegistry()) }
+
+  /// Creates the state of a wrapped property.
+  ///
+  /// - Parameter value: The first value of the property.
+  public convenience init(wrappedValue value: Value) { self.init(value) }
+
+  init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
+
+  deinit { storage.finish(isReleased: true) }
+
+  // MARK: The value
+
+  /// The current value.
+  ///
+  /// Setting it notifies the followers. If another thread is notifying them at that moment, that
+  /// thread delivers this change too, and the set returns before any follower is called, even an
+  /// immediate one. So an owner that is released right after the set may not be called for it.
+  ///
+  /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure, and so
+  /// is finishing.
+  public var value: Value {
+    get { storage.value }
+    set { storage.set(newValue) }
+  }
+
+  /// The value of a wrapped property, which is ``value``.
+  public var wrappedValue: Value {
+    get { value }
+    set { value = newValue }
+  }
+
+  /// The read-only view of a wrapped property, which is ``readOnly``: `$isPlaying` for a property
+  /// `isPlaying`.
+  public var projectedValue: ReadOnlyState<Value> { readOnly }
+
+  /// Sets the value and waits until every delivery of the change has ended.
+  ///
+  /// A delivery ends when the follower has run, or when it is skipped, canceled, dropped from a
+  /// full buffer, or discarded with its owner or target. The delivery to a sequence ends when the
+  /// change is stored. If another thread is notifying the followers, this method waits until that
+  /// thread has delivered this change. It also waits for the observers of derived states.
+  ///
+  /// Inside an asynchronous follower this method does not wait for that follower.
+  ///
+  /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
+  public func setAndWait(_ newValue: Value) async throws {
+    let tracker = DeliveryTracker()
+    storage.set(newValue, tracked: tracker)
+    tracker.end()
+    try await tracker.wait()
+  }
+
+  /// Changes the value in place, with every other reader and writer waiting, then notifies the
+  /// followers.
+  ///
+  /// The closure must be short, because other threads wait for it. It must not use this object:
+  /// reading, setting or updating it there is a precondition failure, also in the deinit of an
+  /// object that the closure removes from the value. If the closure throws, the changes that it
+  /// made remain, and are delivered.
+  ///
+  /// The closure may use another current value, and waits for it. If two threads do so crosswise,
+  /// each inside the update of the state that the other one waits for, the program stops with a
+  /// sentence that says so; to avoid it, read the other state before the update.
+  ///
+  /// If it sets another current value, the observers of that one run inside the closure, too.
+  ///
+  /// An array is appended to in place, unless something else keeps it: an observer of
+  /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed derived state
+  /// that has several states or whose value contains the array.
+  ///
+  /// - Returns: The result of `body`.
+  @discardableResult
+  public func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try storage.update(body)
+  }
+
+  /// Sets the value because of a post, for whose deliveries a tracker may wait.
+  func set(_ newValue: Value, as post: borrowing Post) { storage.set(newValue, as: post) }
+
+  // MARK: Observing
+
+  /// Ends every observation of this source that `owner` owns.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers(ownedBy owner: AnyObject) {
+    storage.registry.endAll(ownedBy: owner)
+  }
+
+  /// Ends every observation and every sequence, and refuses later ones.
+  ///
+  /// It waits its turn, as a change does: if a change is being delivered at that moment, the
+  /// observations end after it, and after those that were set before this call. Deliveries that are
+  /// queued elsewhere are not made. A sequence still returns what it has stored. The value can still
+  /// be read and set. A second call does nothing. The observers of ``events`` and ``failures`` stay
+  /// until the state is released.
+  public func finish() {
+    storage.finish()
+  }
+
+  /// The number of observations that have not ended.
+  ///
+  /// Observations of an owner that has died do not count.
+  ///
+  /// - Complexity: O(*n*) in the observations: each owner is checked.
+  public var observerCount: Int { storage.registry.count { _ in [storage.list] } }
+
+  /// The live observations, oldest first, for debugging.
+  public var registrations: [RegistrationDescription] {
+    storage.registry.describe([storage.list])
+  }
+
+  /// The read-only view of the state: it can be read and observed, and cannot be set.
+  public var readOnly: ReadOnlyState<Value> { ReadOnlyState(base: self) }
+  /// The values of the state, without access to its current value.
+  public var signal: Signal<Value> { Signal(base: self) }
+}
+
+extension CurrentValue: StateBase {
+  var registries: [ObserverRegistry] { [registry] }
+
+  func follow(
+    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ body: consuming ObserverBody<StateUpdate<Value>>
+  ) -> Registration {
+    storage.register(request, following, body)
+  }
+
+  func tap(_ taps: Taps) -> @Sendable () -> Value { taps.tap(storage) }
+}
+
+extension CurrentValue: CustomStringConvertible {
+  /// The value and the live observations, one per line.
+  ///
+  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
+  /// registered them. Use ``registrations`` for all of them.
+  public var description: String {
+    storage.registry.listing(under: "CurrentValue \(value)") { _ in [storage.list] }
+  }
+}
+
+extension CurrentValue: CustomReflectable {
+  /// Empty, so that a debugger shows the description alone.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension CurrentValue {
+  /// Reports each set, call and registration of this state; see ``MessageCenter/events``.
+  ///
+  /// A set during a notification is reported at once, on the setting thread, with `posted` and
+  /// `postReturned`. The followers are called later, and those events have the same post number.
+  public var events: Signal<SourceEvent> { registry.events }
+
+  /// Reports the errors that followers of this state throw; see ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.failures }
+}
+
+extension CurrentValue: Traceable {
+  /// `CurrentValue of`, followed by the type of its value.
+  public var traceName: String { "CurrentValue of \(Value.self)" }
+}
+
+extension CurrentValue: ValueDescribing {
+  package var valueWish: ValueWish { ValueWish(registry) }
+}

@@ -1,0 +1,36 @@
+/// Runs actions when an object ends.
+///
+/// A lifetime that is stored in an object ends in that object's deinit, after the body of the
+/// deinit. A lifetime can be used alone too. All methods are safe from any thread.
+public final class Lifetime: Sendable {
+  let storage = EndActions()
+
+  /// Creates a lifetime that has not ended.
+  public init() {}
+
+  deinit { storage.end() }
+
+  /// Runs `action` when the lifetime ends, on the thread on which it ends, after earlier actions.
+  ///
+  /// The lifetime keeps the action until then.
+  public func onEnd(_ action: @escaping @Sendable () -> Void) {
+    storage.add(action)
+  }
+}
+
+extension ObserverRegistry {
+  /// Ends the registrations of an owner with it, if it has a lifetime.
+  func lifetime(ofOwner owner: AnyObject) -> EndActions? {
+    ownerLifetimes.find(in: owner, Self.findLifetime)
+  }
+
+  /// Ends the registrations about a subject with it, if it has a lifetime.
+  func lifetime(ofSubject subject: AnyObject) -> EndActions? {
+    subjectLifetimes.find(in: subject, Self.findLifetime)
+  }
+
+  @inline(never)
+  private static func findLifetime(of object: AnyObject) -> EndActions? {
+    (object as? any LifetimeOwner)?.lifetime.storage
+  }
+}

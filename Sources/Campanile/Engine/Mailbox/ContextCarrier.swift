@@ -1,0 +1,149 @@
+import Synchronization
+
+private let isAnyCarrierInstalled = Atomic<Bool>(false)
+
+/// Carries the poster's context, such as task-local values, to observers that run elsewhere.
+///
+/// The context may be the identifier of a request or the span of a trace. The code that posts and
+/// its immediate observers can read it, but an observer on a queue, on an actor or in another task
+/// only if a carrier was installed at launch:
+///
+/// ```swift
+/// enum Request { @TaskLocal static var id: String? }
+///
+/// ContextCarrier(Request.$id).install()
+/// ```
+///
+/// From then on every observer of every source is called with the value that was set where the
+/// message was posted. The value is read when a delivery is queued, on the thread that posts, and
+/// restored around the call. The reader of a sequence runs in its own task, with the values of that
+/// task. The call with which a state begins or resumes an observer has the values of the code that
+/// registered or resumed it.
+///
+/// While a carrier is installed, a delivery to another place and each set of a ``CurrentValue``
+/// cost a few more allocations. Immediate observers of other sources cost no more than before.
+public struct ContextCarrier: Sendable {
+  fileprivate let capture: @Sendable () -> Restoration?
+
+  /// Restores a context around a call.
+  struct Restoration: Sendable {
+    let around: @Sendable (() -> Void) -> Void
+    let aroundAsync: @Sendable (() async -> Void) async -> Void
+  }
+
+  /// Creates a carrier of a task-local value, or of its default value where the poster set none.
+  public init<Value: Sendable>(_ local: TaskLocal<Value>) {
+    self.init(
+      capture: { Optional(local.get()) },
+      restore: { value, call in local.withValue(value, operation: call) },
+      restoreAsync: { value, call in await local.withValue(value, operation: call) })
+  }
+
+  /// Creates a carrier of any other context, such as a thread-local value or the state of a
+  /// library.
+  ///
+  /// - Parameters:
+  ///   - capture: Reads the context where a message is posted, or returns `nil` if there is none to
+  ///     carry. It is called on the thread that posts, while no lock is held. After `nil`, the
+  ///     observer sees the context of the thread that delivers, so if the context can be absent,
+  ///     return a value that says so.
+  ///   - restore: Sets the context, and calls the closure that it receives exactly once. It is also
+  ///     called where the call of an asynchronous observer is prepared, before `restoreAsync`.
+  ///   - restoreAsync: Sets the context around the call of an asynchronous observer.
+  public init<Context: Sendable>(
+    capture: @escaping @Sendable () -> Context?,
+    restore: @escaping @Sendable (Context, () -> Void) -> Void,
+    restoreAsync: @escaping @Sendable (Context, () async -> Void) async -> Void
+  ) {
+    self.capture = {
+      guard let context = capture() else { return nil }
+      return Restoration(
+        around: { call in
+          var isCalled = false
+          restore(context) {
+            require(!isCalled, Self.repetition)
+            isCalled = true
+            call()
+          }
+          require(isCalled, Self.silence)
+        },
+        aroundAsync: { call in
+          var isCalled = false
+          await restoreAsync(context) {
+            require(!isCalled, Self.repetition)
+            isCalled = true
+            await call()
+          }
+          require(isCalled, Self.silence)
+        })
+    }
+  }
+
+  private static var silence: String {
+    "A context carrier's closure restored a context and did not make the call it was given"
+  }
+
+  private static var repetition: String {
+    "A context carrier's closure made the call it was given twice"
+  }
+
+  // MARK: Installing
+
+  private static let installed = Locked<[ContextCarrier]>([])
+
+  /// Whether there is anything to read where a delivery is kept.
+  static var isAnyInstalled: Bool {
+    // No pair: carriers are installed at launch, and read under their lock.
+    isAnyCarrierInstalled.load(ordering: .relaxed)
+  }
+
+  fileprivate static var all: [ContextCarrier] { installed.withLock { $0 } }
+
+  /// Installs the carrier for every source, for as long as the process runs.
+  ///
+  /// If several carriers are installed, the first restores its context outermost.
+  @_optimize(size)
+  public func install() {
+    Self.installed.withLock { $0.append(self) }
+    // No pair: as above.
+    isAnyCarrierInstalled.store(true, ordering: .relaxed)
+  }
+}
+
+/// The context of the code that made a post.
+package final class PostContext: Sendable {
+  private let restorations: [ContextCarrier.Restoration]
+
+  private init(_ restorations: [ContextCarrier.Restoration]) { self.restorations = restorations }
+
+  /// The context that the installed carriers capture here; `nil` if there is none.
+  @_optimize(size)
+  package static var current: PostContext? {
+    let found = ContextCarrier.all.compactMap { $0.capture() }
+    return found.isEmpty ? nil : PostContext(found)
+  }
+
+  /// Makes a call with the contexts in force that the carriers from `index` on captured.
+  package func restore(from index: Int, _ call: () -> Void) {
+    if index == restorations.count { return call() }
+    restorations[index].around { restore(from: index + 1, call) }
+  }
+
+  fileprivate func restore(from index: Int, _ call: () async -> Void) async {
+    if index == restorations.count { return await call() }
+    await restorations[index].aroundAsync { await restore(from: index + 1, call) }
+  }
+}
+
+extension PostContext? {
+  /// Makes a call with the context in force, if there is one.
+  @inline(__always)
+  func restore(around call: () -> Void) {
+    if let self { self.restore(from: 0, call) } else { call() }
+  }
+
+  /// Makes an asynchronous call with the context in force, if there is one.
+  func restore(around call: () async -> Void) async {
+    if let self { await self.restore(from: 0, call) } else { await call() }
+  }
+}

@@ -1,0 +1,56 @@
+/// Finds the observers of a message.
+extension MessageCenter {
+  /// Posts to the lists of the message's type, and to the observers of any message.
+  @inline(__always)
+  func find<M: Message>(_ message: M, _ post: borrowing Post) {
+    // Before the lists are read: an observer that registers after this is reached through none of them.
+    let limit = registry.now
+    let topic = topics.topic(of: M.self)
+    // Methods of the center itself, for the calls to be the last thing that this one does.
+    if wide.isEmpty {
+      guard let topic else {
+        if registry.isWatched { registry.noteUnheard(message, post) }
+        return
+      }
+      let isDone = topic.with { topic in
+        if post.subjectID != nil && topic.hasSubjects { return false }
+        if registry.isHeard(topic) { deliver(message, post, to: topic, limit) }
+        return true
+      }
+      if isDone { return }
+    }
+    if post.subjectID != nil { return postAlongRoute(message, post, topic, limit) }
+    postWidely(message, post, topic, limit)
+  }
+
+  @inline(never)
+  private func deliver<M: Message>(
+    _ message: M, _ post: borrowing Post, to list: ObserverList, _ limit: UInt64
+  ) {
+    registry.post(message, post, to: list, in: 0...limit)
+  }
+
+  /// Posts a message without a subject to its topic and to the observers of any message.
+  @inline(never)
+  private func postWidely<M: Message>(
+    _ message: M, _ post: borrowing Post, _ topic: Topic?, _ limit: UInt64
+  ) {
+    let posted = PostedMessage(message: message, subject: nil)
+    if registry.postInPlace(message, posted, post, to: topic, wide: wide, limit) { return }
+    postAlongRoute(message, post, topic, limit)
+  }
+
+  /// Posts to all observers that the message reaches, wherever they run.
+  @inline(never)
+  private func postAlongRoute<M: Message>(
+    _ message: M, _ post: borrowing Post, _ topic: Topic?, _ limit: UInt64
+  ) {
+    if wide.isEmpty {
+      let none: WideValue<PostedMessage>? = nil
+      return registry.post(message, post, to: topic, wide: wide, none, limit)
+    }
+    WideValue.with(PostedMessage(message: message, subject: post.subjectID)) {
+      registry.post(message, post, to: topic, wide: wide, $0, limit)
+    }
+  }
+}

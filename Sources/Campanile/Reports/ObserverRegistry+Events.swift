@@ -1,0 +1,270 @@
+import Synchronization
+
+// The events that a source reports about itself while they are observed. The check whether they are
+// is inlined; the rest is in functions of its own, so that the check stays small.
+
+/// Numbers the posts of the process whose sources are observed.
+private let postNumbers = Atomic<UInt64>(0)
+
+extension ObserverRegistry {
+  /// The number of the post whose observer is running here, or has started the task that is; 0 if there
+  /// is none that was reported.
+  static var currentPost: UInt64 {
+    let number = CallingThread.post
+    return number == 0 ? ReportedCall.origin?.post ?? 0 : number
+  }
+
+  /// Reports a post, and gives it a number.
+  ///
+  /// - Parameter name: The name of the value, in sources with names.
+  @inline(never)
+  func notePosted<Value>(
+    _ value: Value, of valueType: any Any.Type, name: String? = nil, _ post: borrowing Post
+  ) -> Post {
+    let numbered = (copy post).numbered(Self.nextNumber, at: Platform.now)
+    sendPosted(value, valueType, name, numbered)
+    return numbered
+  }
+
+  private static var nextNumber: UInt64 {
+    // No pair: a number is taken once, and orders nothing.
+    postNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  private func sendPosted<Value>(
+    _ value: Value, _ valueType: any Any.Type, _ name: String?, _ post: Post
+  ) {
+    let reports = reports
+    var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
+    event.parent = Self.currentPost
+    if let origin = ReportedCall.origin, origin.post == event.parent { event.origin = origin }
+    event.subject = post.subjectID
+    event.name = name
+    if reports.describesValues { event.value = String(describing: value) }
+    reports.send(event)
+  }
+
+  /// The details to keep of a set that another thread may deliver; `nil` if there are none.
+  func makeDetails(_ context: PostContext?) -> PostDetails? {
+    if !isWatched && context == nil { return nil }
+    var content = PostDetails.Content(context: context)
+    if isWatched { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
+    return PostDetails(content)
+  }
+
+  /// Reports such a set, where it is made.
+  func noteSet<Value>(
+    _ value: Value, of valueType: any Any.Type, _ number: UInt64, at nanoseconds: UInt64
+  ) {
+    if !isWatched { return }
+    let post = Post().numbered(number, at: nanoseconds)
+    sendPosted(value, valueType, nil, post)
+    notePostReturned(valueType, post)
+  }
+
+  /// Reports that a post has called its immediate observers.
+  @inline(never)
+  func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
+    if isWatched { send(.postReturned, valueType, nil, post.details) }
+  }
+
+  /// Reports a post that reaches no observer.
+  @inline(never)
+  func noteUnheard<Value>(_ value: Value, _ post: borrowing Post) {
+    let post = notePosted(value, of: Value.self, post)
+    notePostReturned(Value.self, post)
+  }
+
+  /// Reports a registration that was made at `location`.
+  @inline(__always)
+  func noteRegistered(_ registration: Registration, _ location: CallSite) {
+    if isWatched { send(.registered, registration, location) }
+    presence.load()?.look()
+  }
+
+  /// Reports a failure of an observer that was registered at `location`.
+  func noteFailed(_ registration: Registration, _ location: CallSite) {
+    if isWatched { send(.failed, registration, location) }
+  }
+
+  @inline(never)
+  private func send(
+    _ kind: SourceEvent.Kind, _ registration: Registration, _ location: CallSite
+  ) {
+    let facts = observer(of: registration).map { ObserverFacts($0, registration) }
+    // It may have ended meanwhile.
+    send(kind, facts ?? ObserverFacts(registration, location), nil)
+  }
+
+  /// Reports the outcome of a registration, or of a delivery that is part of `post`.
+  ///
+  /// Under no lock.
+  @inline(__always)
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
+    _ registration: @autoclosure () -> Registration
+  ) {
+    if isWatched { send(kind, observer, registration(), post.details) }
+  }
+
+  /// Reports the event of a registration whose observer is not at hand.
+  @inline(__always)
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
+  ) {
+    if isWatched { send(kind, nil, Registration(list: list, id: id, counters: nil), post.details) }
+  }
+
+  /// Reports the event of each registration along a route whose identifier is in `range`.
+  @inline(never)
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
+    _ range: ClosedRange<UInt64>, _ portion: Portion
+  ) {
+    if !isWatched { return }
+    let details = post.details
+    forEachObserver(along: lists, range, portion) { observer, registration in
+      send(kind, observer, registration, details)
+    }
+  }
+
+  func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
+    if isWatched { send(kind, observer, post) }
+  }
+
+  /// It is not inlined: the facts of an observer take much of the stack, and the caller may be
+  /// about to call the observer.
+  ///
+  /// An observer that is not at hand is left out if it has ended. So what waits behind the only call of
+  /// an observer with `.once` is not reported as dropped.
+  @inline(never)
+  @_optimize(size)
+  private func send(
+    _ kind: SourceEvent.Kind, _ known: AnyObserver?, _ registration: Registration,
+    _ post: PostDetails?
+  ) {
+    guard let observer = known ?? observer(of: registration), known != nil || !observer.isEnded
+    else { return }
+    send(kind, ObserverFacts(observer, registration), post)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
+    send(kind, observer.registration.list.valueType, observer, post)
+  }
+
+  private func send(
+    _ kind: SourceEvent.Kind, _ valueType: any Any.Type, _ observer: ObserverFacts?,
+    _ post: PostDetails?
+  ) {
+    let reports = reports
+    reports.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
+  }
+
+  /// Reports that an observer is about to be called, if the events have an observer.
+  ///
+  /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
+  /// not called: the value is queued in its buffer.
+  ///
+  /// - Returns: The argument for `end(_:)` when the call has returned.
+  @inline(__always)
+  func begin(
+    _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
+    _ post: borrowing Post
+  ) -> ReportedCall? {
+    isWatched ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
+  }
+
+  @inline(never)
+  private func beginReported(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+    if observer.isAsynchronous { return nil }
+    send(observer.sequence == nil ? .called : .queued, observer, post)
+    let call = ReportedCall(
+      observer: observer, post: post, outerPost: CallingThread.post,
+      outerNanoseconds: CallingThread.nestedNanoseconds,
+      droppedCount: observer.sequence?.droppedCount ?? 0)
+    CallingThread.post = post?.number ?? 0
+    CallingThread.nestedNanoseconds = 0
+    return call
+  }
+
+  /// Reports that an asynchronous observer is about to be called in the current task.
+  func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+    guard isWatched else { return nil }
+    send(.called, observer, post)
+    return ReportedCall(
+      observer: observer, post: post, outerPost: 0, outerNanoseconds: 0, droppedCount: 0)
+  }
+
+  /// Reports that a call has returned.
+  @inline(__always)
+  func end(_ call: consuming ReportedCall?) {
+    if let call { endReported(call) }
+  }
+
+  @inline(never)
+  private func endReported(_ call: ReportedCall) {
+    let end = Platform.now
+    let isAsynchronous = call.observer.isAsynchronous
+    if let sequence = call.observer.sequence {
+      if isWatched && sequence.droppedCount > call.droppedCount {
+        send(.dropped, call.observer, nil)
+      }
+    } else if isWatched {
+      let reports = reports
+      var event = SourceEvent(
+        .returned, of: reports.number, call.observer.registration.list.valueType, call.observer,
+        call.post, at: end)
+      event.beganNanoseconds = call.start
+      event.nestedNanoseconds = isAsynchronous ? 0 : CallingThread.nestedNanoseconds
+      reports.send(event)
+    }
+    if isAsynchronous { return }
+    CallingThread.post = call.outerPost
+    CallingThread.nestedNanoseconds = call.outerNanoseconds &+ (end &- call.start)
+  }
+}
+
+/// A call whose beginning was reported.
+struct ReportedCall {
+  /// The post and the registration of an observer, for the tasks that it starts; retains neither.
+  struct Origin: Sendable {
+    let post: UInt64
+    let place: CallSite
+    let delivery: String?
+  }
+
+  @TaskLocal static var origin: Origin?
+
+  fileprivate var origin: Origin {
+    Origin(
+      post: post?.number ?? 0, place: observer.location, delivery: observer.delivery ?? ".immediate"
+    )
+  }
+
+  fileprivate let observer: ObserverFacts
+  fileprivate let post: PostDetails?
+  /// The number of the post whose observer ran before.
+  fileprivate let outerPost: UInt64
+  /// The time of the earlier calls that are nested in the same call.
+  fileprivate let outerNanoseconds: UInt64
+  /// The number of values that the sequence had dropped before, if the observer is one.
+  fileprivate let droppedCount: Int
+  fileprivate let start = Platform.now
+}
+
+extension ReportedCall? {
+  /// Makes the call, so that the tasks that it starts know it.
+  @inline(__always)
+  func around<Result>(_ call: () throws -> Result) rethrows -> Result {
+    guard let self else { return try call() }
+    return try ReportedCall.$origin.withValue(self.origin, operation: call)
+  }
+
+  /// Makes an asynchronous call, so that the tasks that it starts know it.
+  func around(_ call: () async -> Void) async {
+    guard let self else { return await call() }
+    await ReportedCall.$origin.withValue(self.origin) { await call() }
+  }
+}
