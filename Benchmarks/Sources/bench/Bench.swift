@@ -7,7 +7,10 @@ struct Bench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
     abstract: "Measures Campanile beside its rivals, in one process.",
-    subcommands: [Measure.self, CountInstructions.self, Soak.self, Subscribers.self, Receive.self],
+    subcommands: [
+      Measure.self, CountInstructions.self, Soak.self, Subscribers.self, TraceShare.self,
+      Receive.self,
+    ],
     defaultSubcommand: Measure.self)
 }
 

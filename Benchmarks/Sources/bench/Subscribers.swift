@@ -49,7 +49,7 @@ struct Subscribers: ParsableCommand {
 }
 
 /// What the process has taken so far.
-private struct Usage {
+struct Usage {
   let bytes: Int
   let seconds: Double
 

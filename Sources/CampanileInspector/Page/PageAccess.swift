@@ -78,8 +78,10 @@
     var patience = Duration.seconds(5)
     /// The shortest time between two updates.
     var interval = Duration.milliseconds(250)
-    /// How many times as long as it computes a section the page rests at least; a sixth of that for
-    /// the last posts, which are to be fresh. Six sections take less than 1.5 % of a core then.
+    /// How many times as long as it computes a section the page rests at least.
+    ///
+    /// After the last posts, which are to be fresh, it is a sixth of that. So six sections take less than
+    /// 1.5 % of a core.
     var rest = 799
     /// The number of intervals without an update after which a comment is sent.
     var quietIntervals = 8

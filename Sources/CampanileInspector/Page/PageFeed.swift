@@ -63,7 +63,7 @@
     private func take(_ sections: [PageSection], for cost: Duration) {
       isMaking = false
       let pause = min(cost * rest, .seconds(60))
-      let seconds = Int((pause / .seconds(1)).rounded())
+      let seconds = Int((pause / .seconds(1)).rounded(.up))
       made = sections + [PageSection("rest-\(name)", seconds)]
       next = now().advanced(by: max(interval, pause))
     }

@@ -26,11 +26,11 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The distinct call stacks from which values were posted.
 ///
-/// Recognizing a call stack takes about three microseconds, and copying a new one a hundred, so that at
-/// most 10,000 a second are read. The first look-up of function names reads the program's debug
-/// information, a second for fifty megabytes. Functions of a library that was loaded after the first
-/// trace began have no names. Without debug information, functions in extensions of Campanile's types
-/// count as Campanile's.
+/// Recognizing a call stack takes about three microseconds, and copying a new one a hundred, so at most
+/// 5,000 a second are read, after a burst of 10,000. The first look-up of function names reads the
+/// program's debug information, a second for fifty megabytes. Functions of a library that was loaded
+/// after the first trace began have no names. Without debug information, functions in extensions of
+/// Campanile's types count as Campanile's.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
     /// The binary images of the program, captured by the first trace.
@@ -57,10 +57,10 @@ final class CallerTable: Sendable {
       /// The time from which a whole burst may be read again; each stack that is read delays it.
       private var full: UInt64 = 0
 
-      /// Whether one more call stack may be read, of 10,000 a second after a burst of as many.
+      /// Whether one more call stack may be read, of 5,000 a second after a burst of 10,000.
       mutating func mayRead(at nanoseconds: UInt64) -> Bool {
-        let next = max(full, nanoseconds) + 100_000
-        if next - nanoseconds > 1_000_000_000 { return false }
+        let next = max(full, nanoseconds) + 200_000
+        if next - nanoseconds > 2_000_000_000 { return false }
         full = next
         return true
       }

@@ -20,7 +20,7 @@ public import Campanile
 /// ends it. What it has recorded can still be read after `stop()`. It does not keep its sources.
 ///
 /// While a trace is active, each event costs about half a microsecond, and each call stack about three:
-/// 100,000 events a second take a twentieth of a core, and up to 1.7 times that with call stacks.
+/// 100,000 events a second take a twentieth of a core, and at most a tenth with call stacks.
 /// Without an active trace, the sources have no cost.
 public final class Trace: Sendable {
   /// A source that a trace follows.
@@ -75,8 +75,8 @@ public final class Trace: Sendable {
   ///     takes about 200 bytes, and a post its description in addition.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting
   ///     thread. Of each description, the first 1,000 Unicode scalars are kept.
-  ///   - callers: Whether call stacks of posts are captured: 10,000 a second, after a burst of as
-  ///     many, and of different ones the first 4,096. Other posts have no callers.
+  ///   - callers: Whether call stacks of posts are captured: 5,000 a second, after a burst of 10,000,
+  ///     and of different ones the first 4,096. Other posts have no callers.
   public init(
     of sources: any Traceable..., last capacity: Int = 100_000, values: Bool = false,
     callers: Bool = true

@@ -421,8 +421,8 @@
 
     @Test(
       "After a computation that used a processor for long, the feed rests longer, and says how long",
-      arguments: [(1, 1, 9), (7, 7, 60), (4, 0, 1)])
-    func rest(took: Int, used: Int, rested: Int) async throws {
+      arguments: [(1, 1, 9), (7, 7, 60), (4, 0, 1), (1, 0.25, 2.25)])
+    func rest(took: Double, used: Double, rested: Double) async throws {
       let start = ContinuousClock.now
       let time = Locked(start)
       let feed = PageFeed(
@@ -433,7 +433,8 @@
         return [PageSection(name: "empty", json: "")]
       }
       let told = try await answer { await feed.sections().last }
-      #expect(told.name == "rest-empty" && told.json == "\(used == 0 ? 0 : rested)")
+      let seconds = used == 0 ? 0 : Int(rested.rounded(.up))
+      #expect(told.name == "rest-empty" && told.json == "\(seconds)")
       #expect(await feed.next == start.advanced(by: .seconds(took + rested)))
     }
 
