@@ -187,7 +187,9 @@ extension ObserverRegistry {
     settle(section)
     let runsInline = leaveRecord(value, WideValue.absent, post, 0...newest, at: stop)
     walk(value, post, 0...newest, portion, cursor)
-    if runsInline { runInline(value, WideValue.absent, post, 0...newest, portion, at: stop, section) }
+    if runsInline {
+      runInline(value, WideValue.absent, post, 0...newest, portion, at: stop, section)
+    }
   }
 
   /// Leaves the records along a route of several lists.
@@ -232,7 +234,8 @@ extension ObserverRegistry {
   ///
   /// - Returns: Whether the others are to be called by `runInline`.
   private func leaveRecord<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ range: ClosedRange<UInt64>,
     at stop: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
@@ -263,7 +266,8 @@ extension ObserverRegistry {
   }
 
   private func runInline<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ range: ClosedRange<UInt64>,
     _ portion: Portion, at stop: Route, _ section: CriticalSection
   ) {
     // Observers have run since the section settled: the group may have other memory now.

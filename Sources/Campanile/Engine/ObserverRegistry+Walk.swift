@@ -313,7 +313,8 @@ extension ObserverRegistry {
   ///
   /// - Parameter wideValue: What the observers of any topic receive, or `nil` if it is the value.
   func walk<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
   ) {
     if unsafe route.wide.list == nil, unsafe route.wideAbout.list == nil {
@@ -326,7 +327,8 @@ extension ObserverRegistry {
   /// Walks several lists as one.
   @inline(never)
   private func merge<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
   ) {
     mergeInPlace(value, wideValue, post, range, portion, &route)
@@ -335,7 +337,8 @@ extension ObserverRegistry {
   /// Walks in the frame of the caller.
   @inline(__always)
   func mergeInPlace<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
   ) {
     while true {

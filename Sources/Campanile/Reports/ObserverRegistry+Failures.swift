@@ -51,7 +51,8 @@ extension ObserverRegistry {
   @inline(never)
   var reports: SourceReports {
     if let reports = lazyReports.load() { return reports }
-    let reports = lazyReports.storeIfNil(SourceReports(
+    let reports = lazyReports.storeIfNil(
+      SourceReports(
         of: self, events: SourceEvent.self, failures: ObserverFailure.self))
     // Either `finishReports` finds them, or they are finished here: one of the two has the lock
     // first.
