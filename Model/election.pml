@@ -25,21 +25,14 @@
  * may still look for the file after its own; and, once it is free, that the next generation may be
  * claimed. Without the lock a hub that wakes up does not learn that there are others.
  *
- * run -DPROCESSES=2
+ * run -DPROCESSES=2 -DGENS=5 -DGLANCES=1
  * run -DPROCESSES=3 -DGENS=3 -DGLANCES=0
  * run -DPROCESSES=3 -DGENS=4 -DGLANCES=0 -DFOREVER
  * run -DPROCESSES=3 -DGENS=3 -DGLANCES=0 -DWANTED
  */
 
-#ifndef PROCESSES
-#define PROCESSES 3
-#endif
-#ifndef GENS
-#define GENS 5
-#endif
-#ifndef GLANCES
-#define GLANCES 1
-#endif
+#include "steps.h"
+
 #define NOBODY 9
 
 /* The folder: lock files, who holds each lock, whose socket listens. A removed file keeps its lock. */
@@ -51,9 +44,7 @@ bool isDead[PROCESSES], isStopped[PROCESSES];
 byte hubOf[PROCESSES];        /* the generation whose hub a process has, or 0 */
 byte joined[PROCESSES];       /* the generation that a process is connected to, or 0 */
 byte stops = 1;
-#ifdef WANTED
-bool wants = true;
-#endif
+bool wants = WANTED;
 byte glances = GLANCES;
 bool isOver;                  /* the numbers of this search are used up */
 hidden byte j;
@@ -62,27 +53,16 @@ hidden byte j;
 #define highest \
   (exists[5] -> 5 : (exists[4] -> 4 : (exists[3] -> 3 : (exists[2] -> 2 : (exists[1] -> 1 : 0)))))
 #define runs(i) (!isDead[i] && !isStopped[i])
-#ifdef NO_LOCK
-#define LOCK(g, i) skip
-#else
-#define LOCK(g, i) holder[g] = i
-#endif
-#ifdef ALL_HELD
-#define isAbandoned(g) false
-#else
-#define isAbandoned(g) (holder[g] == NOBODY)
-#endif
+#define isAbandoned(g) (!ALL_HELD && holder[g] == NOBODY)
 
-inline unlock(g, i) {
-  if :: holder[g] == i -> holder[g] = NOBODY :: else fi
-}
+#define unlock(g, i) when(holder[g] == i, holder[g] = NOBODY)
+#define closeFiles(g, i) unlock(g, i); when(listener[g] == i, listener[g] = NOBODY)
 
 /* HubServer.close: the lock and the socket are closed. The process may go on. */
-inline closeHub(i) {
-  unlock(hubOf[i], i);
-  if :: listener[hubOf[i]] == i -> listener[hubOf[i]] = NOBODY :: else fi;
-  hubOf[i] = 0
-}
+#define closeHub(i) closeFiles(hubOf[i], i); hubOf[i] = 0
+
+/* What a process does next, unless it has died meanwhile. */
+#define live(...) if :: isDead[i] -> break :: atomic { runs(i) -> __VA_ARGS__ } fi
 
 proctype Member(byte i) {
   byte found, next, k;
@@ -95,18 +75,12 @@ endLook:
     :: atomic { runs(i) && found > 0 && listener[found] != NOBODY -> joined[i] = found; goto ready }
     /* BusFolder.isAbandoned: the lock tells a dead hub from one that is about to listen. */
     :: atomic { runs(i) && found > 0 && listener[found] == NOBODY && isAbandoned(found) ->
-#ifdef SAME_GENERATION
-        next = found
-#else
-        next = found + 1
-#endif
+        next = found + !SAME_GENERATION
       }
-#ifndef NO_PATIENCE
     /* It has been stopped before it listens. */
     :: atomic { runs(i) && found > 0 && listener[found] == NOBODY && holder[found] != NOBODY &&
-        isStopped[holder[found]] -> next = found + 1
+        isStopped[holder[found]] && !NO_PATIENCE -> next = found + 1
       }
-#endif
     :: atomic { runs(i) && found == 0 -> next = 1 }
     /* MemberLink.joinLater */
     :: atomic { runs(i) && found > 0 && found < highest -> goto ready }
@@ -115,83 +89,52 @@ endLook:
 claim:
     /* BusFolder.claim */
 endClaim:
-    if
-    :: isDead[i] -> break
-    :: atomic { runs(i) && next <= GENS ->
-        if
-#if !defined(NO_EXCLUSION) && !defined(SAME_GENERATION)
-        :: exists[next] -> goto ready
-#endif
-        :: else -> exists[next] = true
-        fi
-      }
-    :: atomic { runs(i) && next > GENS -> isOver = true; break }
-    fi;
+    live(
+      when(next > GENS, isOver = true; break);
+      when(exists[next] && !NO_EXCLUSION && !SAME_GENERATION, goto ready);
+      exists[next] = true);
     /* Somebody who looks whether the hub lives may have the lock for a moment, or may not. */
 endLock:
-    if
-    :: isDead[i] -> break
-    :: atomic { runs(i) && holder[next] == NOBODY -> LOCK(next, i) }
-    :: atomic { runs(i) && glances > 0 -> glances--; goto ready }
-    :: atomic { runs(i) && holder[next] != NOBODY -> goto ready }
-    fi;
-#ifndef NO_SECOND_LOOK
+    live(
+      if
+      :: holder[next] == NOBODY -> step(NO_LOCK, holder[next] = i)
+      :: glances > 0 -> glances--; goto ready
+      :: holder[next] != NOBODY -> goto ready
+      fi);
 endSecondLook:
-    if
-    :: isDead[i] -> break
-    :: atomic { runs(i) && highest == next }
-    :: atomic { runs(i) && highest != next -> unlock(next, i); goto ready }
-    fi;
-#endif
+    live(when(highest != next && !NO_SECOND_LOOK, unlock(next, i); goto ready));
     /* HubServer.init: bind and listen. MemberLink.become: its member is connected. */
 endListen:
-    if
-    :: isDead[i] -> break
-    :: atomic { runs(i) ->
-        assert(!isUsed[next]);
-        isUsed[next] = true;
-        if :: hubOf[i] -> closeHub(i) :: else fi;
-        listener[next] = i;
-        hubOf[i] = next;
-        joined[i] = next
-      }
-    fi;
+    live(
+      assert(!isUsed[next]);
+      isUsed[next] = true;
+      when(hubOf[i], closeHub(i));
+      listener[next] = i;
+      hubOf[i] = next;
+      joined[i] = next);
     /* BusFolder.removeGenerations: a file stays while it or the one before it is locked. */
 endRemove:
-    if
-    :: isDead[i] -> break
-    :: atomic { runs(i) ->
-#ifdef HIGHEST_REMOVED
-        for (k : 1 .. GENS) { exists[k] = (k == next) }
-#elif defined(HELD_REMOVED)
-        for (k : 1 .. next - 1) { exists[k] = false }
-#else
-        for (k : 1 .. next - 1) { exists[k] = exists[k] && (holder[k] != NOBODY || holder[k - 1] != NOBODY) }
-#endif
-      }
-    fi;
+    live(
+      for (k : 1 .. GENS) {
+        when(k < next && (HELD_REMOVED || holder[k] == NOBODY && holder[k - 1] == NOBODY) || HIGHEST_REMOVED && k != next,
+          exists[k] = false)
+      });
 ready:
     atomic { found = 0; next = 0; k = 0 }
   /* MemberLink.handle, leave: the hub is gone. MemberLink.act: or it is silent. */
   :: atomic { runs(i) && joined[i] && listener[joined[i]] == NOBODY -> joined[i] = 0 }
-#ifndef NO_SILENCE
-  :: atomic { runs(i) && joined[i] && listener[joined[i]] != NOBODY && isStopped[listener[joined[i]]] ->
+  :: atomic { runs(i) && joined[i] && listener[joined[i]] != NOBODY && isStopped[listener[joined[i]]] && !NO_SILENCE ->
       next = joined[i] + 1; joined[i] = 0;
       goto claim
     }
-#endif
-#ifdef WANTED
   /* MemberLink.act: a member asks to be the hub. */
   :: atomic { runs(i) && wants && joined[i] && !hubOf[i] && listener[joined[i]] != NOBODY ->
       wants = false;
       next = joined[i] + 1; joined[i] = 0;
       goto claim
     }
-#endif
   /* HubServer.tick, handle; BusFolder.isClaimed: at each tick and before each batch. */
-#ifndef NO_FOLDER_CHECK
-  :: atomic { runs(i) && hubOf[i] && exists[hubOf[i] + 1] -> closeHub(i) }
-#endif
+  :: atomic { runs(i) && hubOf[i] && exists[hubOf[i] + 1] && !NO_FOLDER_CHECK -> closeHub(i) }
   :: isDead[i] -> break
   od
 }
@@ -203,15 +146,9 @@ proctype Fate(byte i) {
   :: atomic { isDead[i] = true;
       joined[i] = 0;
       hubOf[i] = 0;
-      for (j : 1 .. 6) {
-        unlock(j, i);
-        if :: listener[j] == i -> listener[j] = NOBODY :: else fi
-      }
+      for (j : 1 .. 6) { closeFiles(j, i) }
     }
-  :: atomic { stops > 0 -> stops--; isStopped[i] = true };
-#ifndef FOREVER
-    isStopped[i] = false
-#endif
+  :: atomic { stops > 0 -> stops--; isStopped[i] = true }; when(!FOREVER, isStopped[i] = false)
   fi
 }
 
@@ -230,7 +167,7 @@ init {
     for (i : 0 .. 6) { holder[i] = NOBODY; listener[i] = NOBODY }
     for (i : 0 .. PROCESSES - 1) {
       run Member(i);
-      if :: i < PROCESSES - 1 -> run Fate(i) :: else fi
+      when(i < PROCESSES - 1, run Fate(i))
     }
     run Rest()
   }

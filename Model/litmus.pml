@@ -40,7 +40,9 @@
  * run -DKEYS
  */
 
-#if defined(QUESTION) || defined(CANCEL)
+#include "steps.h"
+
+#if QUESTION || CANCEL
 /*
  * `word` is the population, a key of a table, or the registration word. `flag` is any word of the
  * program. A thread that has registered or canceled, and does not see the flag, may conclude that the
@@ -49,23 +51,17 @@
 bool word, flag, saw, found;
 
 proctype Changer() {
-#if defined(LATE_ADDITION) || defined(LATE_END)
-  saw = flag;
-  word = true
-#else
-  word = true;
-  saw = flag
-#endif
+  if
+  :: LATE_ADDITION || LATE_END -> saw = flag; word = true
+  :: else -> word = true; saw = flag
+  fi
 }
 
 proctype Poster() {
-#if defined(LATE_QUESTION) || defined(LATE_CHECK)
-  found = word;
-  flag = true
-#else
-  flag = true;
-  found = word
-#endif
+  if
+  :: LATE_QUESTION || LATE_CHECK -> found = word; flag = true
+  :: else -> flag = true; found = word
+  fi
 }
 
 init {
@@ -74,7 +70,7 @@ init {
 }
 #endif
 
-#if defined(NESTING) || defined(RECORD)
+#if NESTING || RECORD
 /*
  * `outer` is the reservation of the post around, if there is one; `link` the link to the nested post's, or
  * to the first one of a thread, and `source` that reservation. The post around makes the link before it
@@ -85,23 +81,13 @@ bool outer, link, source, isTaken, isReleased;
 
 active proctype Poster() {
   bool holds;
-#if !defined(LATE_LINK) && !defined(LATE_RECORD)
-  link = true;
-#endif
-#ifndef LATE_OUTER
-  outer = true;
-#endif
+  when(!LATE_LINK && !LATE_RECORD, link = true);
+  step(LATE_OUTER, outer = true);
   source = true;
   holds = !isTaken;
-#ifdef LATE_OUTER
-  outer = true;
-#endif
-#if defined(LATE_LINK) || defined(LATE_RECORD)
+  moved(LATE_OUTER, outer = true;)
   link = true;
-#endif
-#ifdef EARLY_LEAVING
-  outer = false;
-#endif
+  moved(EARLY_LEAVING, outer = false;)
   assert(!holds || !isReleased);
   source = false;
   outer = false
@@ -110,84 +96,42 @@ active proctype Poster() {
 active proctype Scan() {
   bool isInside;
   isTaken = true;
-#ifdef NESTING
-  if
-  :: outer
-  :: else -> goto read
-  fi;
-#endif
-  if
-  :: link -> isInside = source
-  :: else
-  fi;
-read:
-  if
-  :: !isInside -> isReleased = true
-  :: else
-  fi
+  isInside = outer || RECORD;
+  isInside = isInside && link;
+  isInside = isInside && source;
+  when(!isInside, isReleased = true)
 }
 #endif
 
-#ifdef TABLE
+#if TABLE || TAGS
+/*
+ * `object` is what is found by the key; or the flag that there are tags, where the clock shows a registration
+ * that is found by its tag alone.
+ */
 bool object, key;
 
 active proctype Writer() {
-#ifdef EARLY_KEY
-  key = true;
-  object = true
-#else
-  object = true;
-  key = true
-#endif
+  if
+  :: EARLY_KEY || LATE_TAGS -> key = true; object = true
+  :: else -> object = true; key = true
+  fi
 }
 
 active proctype Reader() {
-  if
-  :: key -> assert(object)
-  :: else
-  fi
+  when(key, assert(object))
 }
 #endif
 
-#ifdef TAGS
-/* `isShown`: the clock shows the registration, which is found by its tag alone. */
-bool hasTags, isShown;
-
-active proctype Writer() {
-#ifdef LATE_TAGS
-  isShown = true;
-  hasTags = true
-#else
-  hasTags = true;
-  isShown = true
-#endif
-}
-
-active proctype Poster() {
-  if
-  :: isShown -> assert(hasTags)
-  :: else
-  fi
-}
-#endif
-
-#ifdef REFERENCE
+#if REFERENCE
 byte address, got[2];
 
 proctype Writer(byte self) {
-#ifdef TORN_STORE
+  bool isFirst;
   if
-  :: address == 0 -> address = self + 1; got[self] = self + 1
-  :: else -> got[self] = address
-  fi
-#else
-  atomic {
-    if
-    :: address == 0 -> address = self + 1; got[self] = self + 1
-    :: else -> got[self] = address
-    fi
-  }
-#endif
+  :: TORN_STORE -> isFirst = address == 0; when(isFirst, address = self + 1)
+  :: else -> atomic { isFirst = address == 0; when(isFirst, address = self + 1) }
+  fi;
+  got[self] = (isFirst -> self + 1 : address)
 }
 
 init {
@@ -196,7 +140,7 @@ init {
 }
 #endif
 
-#ifdef KEYS
+#if KEYS
 /*
  * `recent` is the place of the topic among those that were found last, `isKnown` its place in the
  * dictionary under the lock. `source` is the reservation of each post.
@@ -206,38 +150,21 @@ bool source[2];
 
 active [2] proctype Poster() {
   bool holds;
-#ifdef EARLY_TOPIC
-  holds = recent;
-  source[_pid] = true;
-#else
-  source[_pid] = true;
-  holds = recent;
-#endif
+  inOrder(EARLY_TOPIC, source[_pid] = true, holds = recent);
   if
   :: !holds ->
     source[_pid] = false;
     atomic { !isLocked -> isLocked = true };
     if
     :: isKnown ->
-#ifndef LATE_SECTION
-      source[_pid] = true;
-#endif
-#ifndef LATE_MEMORY
-      recent = true;
-#endif
+      step(LATE_SECTION, source[_pid] = true);
+      step(LATE_MEMORY, recent = true);
       holds = true
     :: else
     fi;
     isLocked = false;
-#ifdef LATE_SECTION
-    source[_pid] = holds;
-#endif
-#ifdef LATE_MEMORY
-    if
-    :: holds -> recent = true
-    :: else
-    fi
-#endif
+    moved(LATE_SECTION, source[_pid] = holds;)
+    when(holds && LATE_MEMORY, recent = true)
   :: else
   fi;
   assert(!holds || !isReleased);
@@ -248,18 +175,11 @@ active proctype Forgetter() {
   bool isInside;
   atomic { !isLocked -> isLocked = true };
   isKnown = false;
-#ifndef LATE_FORGET
-  recent = false;
-#endif
+  step(LATE_FORGET, recent = false);
   isLocked = false;
   isInside = source[0];
   isInside = isInside || source[1];
-  if
-  :: !isInside -> isReleased = true
-  :: else
-  fi;
-#ifdef LATE_FORGET
-  recent = false
-#endif
+  when(!isInside, isReleased = true);
+  moved(LATE_FORGET, recent = false)
 }
 #endif

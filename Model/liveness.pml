@@ -24,15 +24,11 @@
  * time, which the search does not know. A claim is one step here; election.pml has its parts, and the
  * model of the takeover what the frames carry.
  *
- * run -DPROCESSES=3
+ * run -DPROCESSES=3 -DFATES=1
  */
 
-#ifndef PROCESSES
-#define PROCESSES 3
-#endif
-#ifndef FATES
-#define FATES 1
-#endif
+#include "steps.h"
+
 #define GENS (FATES + 1)
 #define F (PROCESSES - 1)
 #define BIT(x) (1 << (x))
@@ -66,11 +62,7 @@ hidden byte n, isComplete;
 #define isSettled(i) \
   (!runs(i) || stage[i] == isOpen && at[i] == highest && isUp[highest] && runs(owner[highest]))
 
-#if PROCESSES > 2
 #define settled (isSettled(0) && isSettled(1) && isSettled(2) && (flush == ended || !runs(F)))
-#else
-#define settled (isSettled(0) && isSettled(1) && (flush == ended || !runs(F)))
-#endif
 ltl end { <>[] settled }
 
 /* HubServer.close */
@@ -85,10 +77,7 @@ inline claim(i) {
   isUp[highest] = true; owner[highest] = i; phase[highest] = gathering;
   /* Those who live, without the one whose hub is silent. */
   each (n) {
-    if
-    :: !isDead[n] && (highest == 1 || owner[highest - 1] != n) -> expected[highest] = expected[highest] | BIT(n)
-    :: else
-    fi
+    when(!isDead[n] && (highest == 1 || owner[highest - 1] != n), expected[highest] = expected[highest] | BIT(n))
   }
   at[i] = highest; stage[i] = hello
 }
@@ -96,67 +85,42 @@ inline claim(i) {
 /* MemberState.disconnected, Outbox.close */
 inline disconnect(i) {
   at[i] = 0; stage[i] = away; ping[i] = false; pong[i] = false;
-  if
-#ifndef NO_FLUSH_AGAIN
-  :: i == F && flush != ended -> flush = wanted; awaited = 0
-#endif
-  :: else
-  fi
+  when(i == F && flush != ended && !NO_FLUSH_AGAIN, flush = wanted; awaited = 0)
 }
 
 /* HubState.open; Outbox.send */
-inline open(i) { stage[i] = opening }
+#define open(i) stage[i] = opening
 
 /* HubState.repairNext */
 inline repairNext(g) {
-  if
-  :: phase[g] == isOpen && !repair[g] ->
-    each (n) {
-      if
-      :: !repair[g] && isIn(n, g) && stage[n] == late && !isStopped[n] -> repair[g] = n + 1; stage[n] = collect
-      :: else
-      fi
-    }
-  :: else
-  fi
+  each (n) {
+    when(phase[g] == isOpen && !repair[g] && isIn(n, g) && stage[n] == late && !isStopped[n], repair[g] = n + 1; stage[n] = collect)
+  }
 }
 
 /* HubState.endRecovery */
 inline endRecovery(g) {
   isComplete = (phase[g] == recovering);
   each (n) {
-    if :: isIn(n, g) && (stage[n] == collect || stage[n] == collected) -> isComplete = false :: else fi
+    when(isIn(n, g) && (stage[n] == collect || stage[n] == collected), isComplete = false)
   }
-  if
-  :: isComplete ->
+  when(isComplete,
     phase[g] = isOpen;
-    each (n) {
-      if :: isIn(n, g) && (stage[n] == read || stage[n] == joining) -> open(n) :: else fi
-    }
-    repairNext(g)
-  :: else
-  fi
+    each (n) { when(isIn(n, g) && (stage[n] == read || stage[n] == joining), open(n)) }
+    repairNext(g))
 }
 
 /* HubState.endGathering */
 inline endGathering(g) {
-  if
-  :: phase[g] == gathering && !expected[g] ->
+  when(phase[g] == gathering && !expected[g],
     phase[g] = recovering;
-    each (n) {
-      if :: isIn(n, g) && stage[n] == joining -> stage[n] = collect :: else fi
-    }
-    endRecovery(g)
-  :: else
-  fi
+    each (n) { when(isIn(n, g) && stage[n] == joining, stage[n] = collect) }
+    endRecovery(g))
 }
 
 /* HubState.endFlushes */
 inline endFlushes(g) {
-  if
-  :: isIn(F, g) && flush == held && !awaited -> flush = answered
-  :: else
-  fi
+  when(isIn(F, g) && flush == held && !awaited, flush = answered)
 }
 
 /* MemberLink.queue: what a member reads */
@@ -164,26 +128,20 @@ proctype Member(byte i) {
   do
   :: isDead[i] -> break
   :: atomic { runs(i) && stage[i] == away && highest && isUp[highest] -> at[i] = highest; stage[i] = hello }
-#ifndef NO_CLAIM
-  :: atomic { runs(i) && stage[i] == away && (!highest || !isUp[highest]) -> claim(i) }
-#endif
-#ifndef NO_LEAVING
-  :: atomic { runs(i) && stage[i] != away && !isUp[at[i]] -> disconnect(i) }
-#endif
+  :: atomic { runs(i) && stage[i] == away && (!highest || !isUp[highest]) && !NO_CLAIM -> claim(i) }
+  :: atomic { runs(i) && stage[i] != away && !isUp[at[i]] && !NO_LEAVING -> disconnect(i) }
   /* MemberState.collect */
   :: atomic { runs(i) && stage[i] == collect && isUp[at[i]] -> stage[i] = collected }
   /* MemberState.open */
   :: atomic { runs(i) && stage[i] == opening && isUp[at[i]] ->
       stage[i] = isOpen;
-      if :: i == F && flush == wanted -> flush = sent :: else fi
+      when(i == F && flush == wanted, flush = sent)
     }
   :: atomic { runs(i) && i == F && stage[i] == isOpen && flush == answered -> flush = ended }
-#ifndef NO_PONG
   /* MemberState.endRead */
-  :: atomic { runs(i) && stage[i] == isOpen && ping[i] && !(i == F && flush == answered) ->
+  :: atomic { runs(i) && stage[i] == isOpen && ping[i] && !(i == F && flush == answered) && !NO_PONG ->
       ping[i] = false; pong[i] = true
     }
-#endif
   od
 }
 
@@ -196,15 +154,11 @@ proctype Connection(byte j) {
       /* HubState.remove, HubState.repairLeft */
       :: isDead[j] ->
         at[j] = 0; stage[j] = away; ping[j] = false; pong[j] = false;
-#ifndef DEAD_AWAITED
-        awaited = awaited & ~BIT(j);
-#endif
-        if :: j == F -> flush = ended :: else fi;
+        step(DEAD_AWAITED, awaited = awaited & ~BIT(j));
+        when(j == F, flush = ended);
         endFlushes(g);
         endRecovery(g);
-#ifndef NO_NEXT_REPAIR
-        if :: repair[g] == j + 1 -> repair[g] = 0; repairNext(g) :: else fi
-#endif
+        when(repair[g] == j + 1 && !NO_NEXT_REPAIR, repair[g] = 0; repairNext(g))
       /* HubState.join */
       :: !isDead[j] && stage[j] == hello ->
         expected[g] = expected[g] & ~BIT(j);
@@ -222,7 +176,7 @@ proctype Connection(byte j) {
       :: !isDead[j] && stage[j] == isOpen && j == F && flush == sent ->
         flush = held; awaited = 0;
         each (n) {
-          if :: n != F && isIn(n, g) && stage[n] == isOpen && !isStopped[n] -> awaited = awaited | BIT(n) :: else fi
+          when(n != F && isIn(n, g) && stage[n] == isOpen && !isStopped[n], awaited = awaited | BIT(n))
         }
         endFlushes(g)
       /* HubState.acknowledged */
@@ -242,57 +196,30 @@ proctype Clock(byte i) {
   do
   :: isDead[i] -> break
   :: atomic { runs(i) ->
-      if
-#ifndef NO_TAKEOVER
       /* MemberState.tick, MemberLink.act: five ticks without a frame */
-      :: stage[i] != away && isUp[at[i]] && isStopped[owner[at[i]]] ->
+      when(stage[i] != away && isUp[at[i]] && isStopped[owner[at[i]]] && !NO_TAKEOVER,
         g = at[i];
         disconnect(i);
-        if :: highest == g -> claim(i) :: else fi
-#endif
-      :: else
-      fi;
+        when(highest == g, claim(i)));
       for (g : 1 .. GENS) {
         if
         :: isUp[g] && owner[g] == i && highest > g ->
-#ifndef NO_FOLDER_CHECK
-          closeHub(g)
-#else
-          skip
-#endif
+          step(NO_FOLDER_CHECK, closeHub(g))
         /* HubState.tickJoining: what has taken five ticks */
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == gathering ->
-#ifndef NO_PATIENCE
-          expected[g] = 0; endGathering(g)
-#else
-          skip
-#endif
+          step(NO_PATIENCE, expected[g] = 0; endGathering(g))
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == recovering ->
-          each (n) {
-            if
-#ifndef NO_LATE
-            :: isIn(n, g) && stage[n] == collect && isStopped[n] -> stage[n] = late
-#endif
-            :: else
-            fi
-          }
+          each (n) { when(isIn(n, g) && stage[n] == collect && isStopped[n] && !NO_LATE, stage[n] = late) }
           endRecovery(g)
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == isOpen ->
           /* HubState.tick */
           each (n) {
-            if :: isIn(n, g) && stage[n] == isOpen && (awaited & BIT(n)) && !pong[n] -> ping[n] = true :: else fi;
-#ifndef SILENT_AWAITED
-            if :: isStopped[n] -> awaited = awaited & ~BIT(n) :: else fi
-#endif
+            when(isIn(n, g) && stage[n] == isOpen && (awaited & BIT(n)) && !pong[n], ping[n] = true);
+            when(isStopped[n] && !SILENT_AWAITED, awaited = awaited & ~BIT(n))
           }
           endFlushes(g);
           /* HubState.tickRepair */
-#ifndef NO_POSTPONING
-          if
-          :: repair[g] && isStopped[repair[g] - 1] -> stage[repair[g] - 1] = late; repair[g] = 0
-          :: else
-          fi;
-#endif
+          when(repair[g] && isStopped[repair[g] - 1] && !NO_POSTPONING, stage[repair[g] - 1] = late; repair[g] = 0);
           repairNext(g)
         :: else
         fi
@@ -308,7 +235,7 @@ proctype Fate(byte i) {
   :: skip
   :: atomic { isDead[i] = true;
       for (g : 1 .. GENS) {
-        if :: isUp[g] && owner[g] == i -> closeHub(g) :: else fi
+        when(isUp[g] && owner[g] == i, closeHub(g))
       }
       g = 0
     }
@@ -322,7 +249,7 @@ init {
   atomic {
     for (i : 0 .. PROCESSES - 1) {
       run Member(i); run Clock(i); run Connection(i);
-      if :: i < FATES -> run Fate(i) :: else fi
+      when(i < FATES, run Fate(i))
     }
   }
 }

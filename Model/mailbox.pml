@@ -42,9 +42,8 @@
  * run -DPOSTS=2 -DCONCURRENT -DONE_INLINE
  */
 
-#ifndef POSTS
-#define POSTS 2
-#endif
+#include "steps.h"
+
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS + 1)
 #define LIMIT 2  /* DrainTurn.deliveryLimit */
@@ -96,32 +95,34 @@ inline enqueue(urgency) {
 
 /* DeliveryJob.swift: deinit; Mailbox.swift: discardPending; MailboxState.swift: giveUp */
 inline discardAll(urgency) {
-#ifndef NO_DISCARDING
   do
+  :: NO_DISCARDING -> break
   :: rest ? _ -> discarded++
   :: len(rest) == 0 && len(filling) > 0 -> filling ? _; discarded++
   :: isEmpty ->
     isOnWay[urgency] = false;
-    if
-    :: activity == scheduled -> activity = idle
-    :: else
-    fi;
+    when(activity == scheduled, activity = idle);
     break
   od
-#else
-  skip
-#endif
 }
 
 /* Activity.swift: request */
 inline request(urgency) {
-  if
-#ifndef NO_IDLE_CHECK
-  :: isOnWay[1] || (urgency == 0 && isOnWay[0])
-#endif
-  :: else -> isOnWay[urgency] = true; mustSchedule = true
-  fi
+  when(NO_IDLE_CHECK || !isOnWay[1] && (urgency == 1 || !isOnWay[0]),
+    isOnWay[urgency] = true; mustSchedule = true)
 }
+
+/* Activity.swift: another job, if something waits */
+inline requestNext(urgency_) {
+  if
+  :: isEmpty -> activity = idle
+  :: else -> urgency = (wanted -> 1 : urgency_); activity = scheduled; request(urgency)
+  fi;
+  wanted = false;
+  assert(hasEnded || !isUrgentWaiting || isOnWay[1])
+}
+
+#define schedule(fault) when(mustSchedule, atomic { mustSchedule = false; step(fault, enqueue(urgency)) })
 
 /* MailboxState.swift: append; Activity.swift: arrive */
 inline append(message, urgency) {
@@ -130,57 +131,35 @@ inline append(message, urgency) {
     sent = ((message) / 8 == 1 -> (message) % 8 : sent);
     mustSchedule = false;
     if
-#ifndef NO_SCHEDULING
-    :: activity == idle -> activity = scheduled; request(urgency)
-#endif
-#ifndef NO_RAISING
-    :: activity == scheduled -> request(urgency)
-#endif
-#ifndef NO_WANTING
-    :: activity == draining || activity == inline_ -> wanted = wanted || urgency
-#endif
+    :: activity == idle && !NO_SCHEDULING -> activity = scheduled; request(urgency)
+    :: activity == scheduled && !NO_RAISING -> request(urgency)
+    :: (activity == draining || activity == inline_) && !NO_WANTING -> wanted = wanted || urgency
     :: else
     fi;
     assert(activity != scheduled || urgency == 0 || isOnWay[1])
   }
-  if
-  :: mustSchedule -> atomic { mustSchedule = false; enqueue(urgency) }
-  :: else
-  fi
+  schedule(0)
 }
 
 /* A poster elsewhere. */
 proctype Poster(byte self) {
-  byte number = 1;
+  byte number, urgency = self;
   bool mustSchedule;
-  do
-  :: number <= POSTS -> append(self * 8 + number, self); number++
-  :: else -> break
-  od
+  for (number : 1 .. POSTS) { append(self * 8 + number, urgency) }
 }
 
 /* A poster whose code runs on the target: it may find that it can call the observers itself. */
 proctype Inside(byte self) {
-  byte number = 1, urgency;
+  byte number, urgency;
   bool mustSchedule, mayBeIdle;
-  do
-  :: number <= POSTS ->
+  for (number : 1 .. POSTS) {
     /* It has the target's thread while it posts; observers run inline or when the job does. */
-    atomic { !targetThread -> targetThread = true }
+    atomic { !targetThread -> targetThread = true };
     mayBeIdle = activity == idle;
-#ifdef NO_INLINE_CHECK
-    if
-    :: mayBeIdle -> activity = inline_
-    :: else
-    fi;
-#else
     atomic {
-      if
-      :: mayBeIdle && activity == idle -> activity = inline_
-      :: else -> mayBeIdle = false
-      fi
-    }
-#endif
+      mayBeIdle = mayBeIdle && (NO_INLINE_CHECK || activity == idle);
+      when(mayBeIdle, activity = inline_)
+    };
     if
     :: mayBeIdle ->
       busy++;
@@ -188,52 +167,22 @@ proctype Inside(byte self) {
       deliver(self * 8 + number);
       busy--;
       /* endInline */
-      atomic {
-        mustSchedule = false;
-#ifndef NO_RETURN
-        if
-        :: isEmpty -> activity = idle
-        :: else ->
-          urgency = (wanted -> 1 : self);
-          activity = scheduled;
-          request(urgency)
-        fi;
-        wanted = false;
-        assert(hasEnded || !isUrgentWaiting || isOnWay[1])
-#else
-        skip
-#endif
-      }
-      if
-      :: mustSchedule ->
-#ifndef NO_RESCHEDULING
-        atomic { mustSchedule = false; enqueue(urgency) }
-#else
-        mustSchedule = false
-#endif
-      :: else
-      fi
-    :: else -> append(self * 8 + number, self)
+      atomic { mustSchedule = false; step(NO_RETURN, requestNext(self)) };
+      schedule(NO_RESCHEDULING)
+    :: else -> urgency = self; append(self * 8 + number, urgency)
     fi;
-    number++;
     targetThread = false
-  :: else -> break
-  od
+  }
 }
+
+#define move(from, to) do :: from ? message -> to ! message :: empty(from) -> break od
 
 /* MailboxState.swift: begin, which takes the rest of a batch first, and take */
 inline takeBatch() {
-#ifndef REST_LAST
   if
-  :: len(rest) > 0 -> do :: rest ? message -> batch ! message :: empty(rest) -> break od
-  :: else -> do :: filling ? message -> batch ! message :: empty(filling) -> break od
+  :: REST_LAST && len(filling) > 0 || len(rest) == 0 -> move(filling, batch)
+  :: else -> move(rest, batch)
   fi
-#else
-  if
-  :: len(filling) > 0 -> do :: filling ? message -> batch ! message :: empty(filling) -> break od
-  :: else -> do :: rest ? message -> batch ! message :: empty(rest) -> break od
-  fi
-#endif
 }
 
 /* A thread of the target: runs jobs, as long as somebody may post. */
@@ -242,34 +191,19 @@ proctype Target() {
   bool isLast, mustSchedule, mayDeliver;
   do
   :: atomic {
-#ifndef CONCURRENT
-      (jobs[0] || jobs[1]) && !hasEnded && !targetThread -> targetThread = true;
-#else
-      (jobs[0] || jobs[1]) && !hasEnded ->
-#endif
+      (jobs[0] || jobs[1]) && !hasEnded && (CONCURRENT || !targetThread) ->
+      targetThread = targetThread || !CONCURRENT;
       count = 0;
-      if
-      :: jobs[1] -> urgency = 1
-      :: jobs[0] -> urgency = 0
-      fi;
+      urgency = (jobs[1] -> 1 : 0);
       jobs[urgency]--
     }
     /* Activity.swift: begin */
     atomic {
-#ifndef NO_ARRIVING
-      isOnWay[urgency] = false;
-#endif
-#ifdef NO_BEGIN_CHECK
-      mayDeliver = activity != idle;
-#else
-      mayDeliver = activity == scheduled;
-#endif
+      step(NO_ARRIVING, isOnWay[urgency] = false);
+      mayDeliver = activity == scheduled || NO_BEGIN_CHECK && activity != idle;
       if
       :: mayDeliver -> activity = draining; takeBatch()
-#ifndef NO_HANDING_OVER
-      :: !mayDeliver && activity == draining -> wanted = wanted || urgency
-#endif
-      :: else
+      :: else -> when(!NO_HANDING_OVER && activity == draining, wanted = wanted || urgency)
       fi
     }
     do
@@ -278,47 +212,26 @@ proctype Target() {
       busy++;
       assert(busy == 1);
       do
-#ifndef NO_LIMIT
-      :: len(batch) > 0 && count < LIMIT ->
-#else
-      :: len(batch) > 0 ->
-#endif
+      :: len(batch) > 0 && (NO_LIMIT || count < LIMIT) ->
         batch ? message; deliver(message); count++; assert(count <= LIMIT)
       :: else -> break
       od;
       busy--;
       if
       :: count >= LIMIT ->
-        /* giveWay, and another job if something waits */
+        /* giveWay */
         atomic {
           mustSchedule = false;
-#ifdef REST_LOST
-          do :: batch ? message :: empty(batch) -> break od;
-#else
-          do :: batch ? message -> rest ! message :: empty(batch) -> break od;
-#endif
-#ifdef IDLE_GIVING_WAY
-          activity = idle
-#else
           if
-          :: isEmpty -> activity = idle
-          :: else ->
-            urgency = (wanted -> 1 : urgency);
-            activity = scheduled;
-            request(urgency)
+          :: REST_LOST -> do :: batch ? message :: empty(batch) -> break od
+          :: else -> move(batch, rest)
           fi;
-          wanted = false;
-          assert(hasEnded || !isUrgentWaiting || isOnWay[1])
-#endif
+          if
+          :: IDLE_GIVING_WAY -> activity = idle
+          :: else -> requestNext(urgency)
+          fi
         }
-#ifndef NO_GOING_ON
-        if
-        :: mustSchedule -> atomic { mustSchedule = false; enqueue(urgency) }
-        :: else
-        fi;
-#else
-        mustSchedule = false;
-#endif
+        schedule(NO_GOING_ON);
         break
       :: else
       fi;
@@ -326,30 +239,14 @@ proctype Target() {
       atomic {
         isLast = isEmpty;
         takeBatch();
-#ifdef EARLY_IDLE
-        activity = idle
-#elif !defined(NO_BECOMING_IDLE) && !defined(LATE_IDLE)
-        if
-        :: isLast -> activity = idle; wanted = false
-        :: else
-        fi
-#endif
+        when(EARLY_IDLE, activity = idle);
+        when(isLast && !EARLY_IDLE && !NO_BECOMING_IDLE && !LATE_IDLE, activity = idle; wanted = false)
       }
-#ifdef LATE_IDLE
-      if
-      :: isLast -> activity = idle; wanted = false
-      :: else
-      fi;
-#endif
-      if
-      :: isLast -> break
-      :: else
-      fi
+      when(isLast && LATE_IDLE, activity = idle; wanted = false);
+      when(isLast, break)
     od;
     atomic {
-#ifndef CONCURRENT
-      targetThread = false;
-#endif
+      targetThread = targetThread && CONCURRENT;
       message = 0; count = 0; urgency = 0; isLast = false; mayDeliver = false
     }
   :: hasEnded -> break
@@ -363,14 +260,8 @@ proctype End() {
   :: skip
   :: atomic {
       hasEnded = true;
-      if
-      :: jobs[0] -> jobs[0] = 0; discardAll(0)
-      :: else
-      fi;
-      if
-      :: jobs[1] -> jobs[1] = 0; discardAll(1)
-      :: else
-      fi
+      when(jobs[0], jobs[0] = 0; discardAll(0));
+      when(jobs[1], jobs[1] = 0; discardAll(1))
     }
   fi
 }
@@ -378,15 +269,12 @@ proctype End() {
 init {
   atomic {
     run Poster(0);
-#ifdef ONE_INLINE
-    run Inside(1);
-#else
-    run Poster(1);
-#endif
+    if
+    :: ONE_INLINE -> run Inside(1)
+    :: else -> run Poster(1)
+    fi;
     run Target();
-#ifdef CONCURRENT
-    run Target();
-#endif
+    when(CONCURRENT, run Target());
     run End()
   }
   d_step {

@@ -68,9 +68,10 @@
  * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back (run 2)
  * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
- * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their observers twice; upper bounds that are seen late; ends that are.
+ * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their
+ * observers twice; upper bounds that are seen late; ends that are.
  *
- * run -DPOSTS=2
+ * run -DPOSTERS=1 -DPOSTS=2 -DLOOKS=1 -DBITS=2
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
  * run -DPOSTS=1 -DLOOKS=2
@@ -78,23 +79,14 @@
  * run -DPOSTS=1 -DLOOKS=2 -DWEAK
  */
 
-#define THREADS 2
-#ifndef BITS
-#define BITS 2
-#endif
-#ifndef POSTS
-#define POSTS 2
-#endif
-#ifndef POSTERS
-#define POSTERS 1
-#endif
-#ifndef LOOKS
-#define LOOKS 1
-#endif
+#include "steps.h"
 
+#define THREADS 2
 #define ROOM 2     /* entries of a buffer */
 #define EVERYTHING 255
 #define BIT(thread) (1 << (thread) % BITS)
+#define TICKET(thread) (1 << (thread))
+#define both(thread) for (thread : 0 .. THREADS - 1)
 
 /* Objects: observers 1, 2, 3; buffers 4, 5, 6. */
 #define OBJECTS 7
@@ -102,57 +94,45 @@
 #define LAST_BUFFER 6
 
 /* ObserverRegistry */
-byte clock;
-byte mask;
+byte clock, mask;
 bool locked;
 
-/* Reservation, one for each thread */
-bool source[THREADS];
-bool flag[THREADS];  /* the ticket flag, a bit of the source */
+/* Reservation, one for each thread; the ticket flag is a bit of the source. */
+bool source[THREADS], flag[THREADS];
 byte upper[THREADS];
 
 /* ObserverList: the current buffer. Entries: what it holds. */
 byte buffer = FIRST_BUFFER;
 typedef Entries {
-  byte count;
-  byte created;
-  byte id[ROOM];
-  byte observer[ROOM];
+  byte count, created;
+  byte id[ROOM], observer[ROOM];
 }
 Entries entries[OBJECTS];
+#define current entries[buffer]
 
 /* AnyObserver: the registration word. */
 bool ended[OBJECTS];
 byte idOf[OBJECTS];
 
 /* ObserverRegistry.State: the tickets of what was retired, a bit for each thread, and of who waits. */
-byte retired[OBJECTS];
-byte waiter;
+byte retired[OBJECTS], waiter;
 
 /*
  * Of what an end changes besides the word, the stores are releases. With WEAK a post may read what was
  * there before, as long as it has not read a clock that was stored later: each store has the number of the
  * next store of the clock, and a post the number of the newest that it has read.
  */
-#ifdef WEAK
-byte stores;
-byte known[THREADS];
+byte stores, known[THREADS];
 typedef Before {
-  byte replaced;            /* when the buffer was replaced */
-  byte withdrawn;           /* when places were withdrawn, and what the count was */
-  byte count;
-  byte taken[ROOM];         /* when the observer was taken out, and who it was */
-  byte observer[ROOM];
+  byte replaced;                        /* when the buffer was replaced */
+  byte withdrawn, count;                /* when places were withdrawn, and what the count was */
+  byte taken[ROOM], observer[ROOM];     /* when the observer was taken out, and who it was */
 }
 Before old[OBJECTS];
-#define STORE_CLOCK stores++
+#define STORE_CLOCK stores = (WEAK -> stores + 1 : 0)
 #define READ_CLOCK known[self] = stores
-#define NEXT_STORE (stores + 1)
-#define IS_UNKNOWN(when) (when > known[self])
-#else
-#define STORE_CLOCK skip
-#define READ_CLOCK skip
-#endif
+#define NEXT_STORE (WEAK -> stores + 1 : 0)
+#define isUnknown(when_) (when_ > known[self])
 
 /* What the search watches. */
 bool released[OBJECTS];
@@ -166,10 +146,6 @@ byte settled[THREADS];    /* what a post can reach, once it has said so */
 #define EXPECTED(o) \
   ((idOf[o] && (idOf[o] <= watermark || isRegistered[o]) && !isEnding[o]) << o)
 
-#define TICKET(thread) (1 << (thread))
-#define NOTHING_WAITS (!waiter && !retired[1] && !retired[2] && !retired[3] && !retired[4] \
-  && !retired[5] && !retired[6])
-
 inline lock() { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 
@@ -177,33 +153,14 @@ inline unlock() { locked = false }
 inline reclaim() {
   lock();
   d_step {
-    object = 1;
-    do
-    :: object < OBJECTS ->
+    for (object : 1 .. OBJECTS - 1) {
       if
-#ifdef FIRST_FREES
-      :: retired[object] & TICKET(self) ->
-#else
-      :: retired[object] == TICKET(self) ->
-#endif
+      :: retired[object] == TICKET(self) || FIRST_FREES && (retired[object] & TICKET(self)) ->
         retired[object] = 0; released[object] = true
-#ifdef NO_NARROWING
-      :: else
-#else
-      :: else -> retired[object] = retired[object] & ~TICKET(self)
-#endif
-      fi;
-      object++
-    :: else -> break
-    od;
-#ifdef NO_RESUMING
-    if
-    :: waiter & ~TICKET(self) -> waiter = waiter & ~TICKET(self)
-    :: else
-    fi;
-#else
-    waiter = waiter & ~TICKET(self);
-#endif
+      :: else -> step(NO_NARROWING, retired[object] = retired[object] & ~TICKET(self))
+      fi
+    }
+    when(!NO_RESUMING || (waiter & ~TICKET(self)), waiter = waiter & ~TICKET(self));
     object = 0
   }
   unlock()
@@ -211,62 +168,39 @@ inline reclaim() {
 
 /* A look at the list, and the walk: Cursor.init, settle, walk, call. */
 inline look() {
-#ifdef WEAK
   if
   :: base = buffer
-  :: buffer > 4 && IS_UNKNOWN(old[4].replaced) -> base = 4
-  :: buffer > 5 && IS_UNKNOWN(old[5].replaced) -> base = 5
+  :: buffer > 4 && isUnknown(old[4].replaced) -> base = 4
+  :: buffer > 5 && isUnknown(old[5].replaced) -> base = 5
   fi;
   if
   :: d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
-  :: IS_UNKNOWN(old[base].withdrawn) ->
+  :: isUnknown(old[base].withdrawn) ->
     d_step { assert(!released[base]); rest = old[base].count; index = 0 }
   fi;
-#else
-  d_step { assert(buffer >= FIRST_BUFFER); base = buffer }
-  d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
-#endif
-#ifndef NO_SETTLING
-  now = clock;
-#ifdef NO_REOPENING
-  if
-  :: turn == 0 -> d_step { upper[self] = now; settled[self] = now; now = 0 }
-  :: else
-  fi;
-#else
-  d_step { upper[self] = now; settled[self] = now; now = 0 }
-#endif
-#else
+#if NO_SETTLING
   d_step { settled[self] = clock }
+#else
+  now = clock;
+  when(!NO_REOPENING || turn == 1, d_step { upper[self] = now; settled[self] = now; now = 0 });
 #endif
   last = 0;
   do
   :: index < rest ->
-    d_step { assert(!released[base]); id = entries[base].id[index] }
-#ifndef NO_WATERMARK
-    if
-    :: id > watermark -> break
-    :: else
-    fi;
-#endif
-#ifdef WEAK
+    d_step { assert(!released[base]); id = entries[base].id[index] };
+    step(NO_WATERMARK, when(id > watermark, break));
     if
     :: d_step { assert(!released[base]); observer = entries[base].observer[index]; index++ }
-    :: IS_UNKNOWN(old[base].taken[index]) ->
+    :: isUnknown(old[base].taken[index]) ->
       d_step { assert(!released[base]); observer = old[base].observer[index]; index++ }
     fi;
-#else
-    d_step { assert(!released[base]); observer = entries[base].observer[index]; index++ }
-#endif
     if
     :: observer ->
       /* A call begins when its registration is checked. */
       d_step {
         assert(!released[observer]);
         if
-#ifndef NO_CHECK
-        :: ended[observer] -> observer = 0
-#endif
+        :: !NO_CHECK && ended[observer] -> observer = 0
         :: else ->
           assert(!canceled[observer]);
           assert(idOf[observer] == id && id <= watermark);
@@ -276,10 +210,7 @@ inline look() {
           heard = heard | (1 << observer)
         fi
       }
-      if
-      :: observer -> d_step { assert(!released[observer]); running[observer]-- }
-      :: else
-      fi
+      when(observer, d_step { assert(!released[observer]); running[observer]-- })
     :: else
     fi
   :: else -> break
@@ -288,73 +219,39 @@ inline look() {
   d_step { base = 0; rest = 0; index = 0; id = 0; observer = 0; last = 0 }
 }
 
+/* ObserverRegistry.swift: enter, which reads the clock */
+#define enter() \
+  d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
+
 proctype Poster(byte self) {
-  byte posts = POSTS, watermark, base, rest, index, id, observer, now, last, turn;
-  byte expected, heard;
-  byte object;
+  byte post, watermark, base, rest, index, id, observer, now, last, turn;
+  byte expected, heard, object;
   bool seen;
-  do
-  :: posts == 0 -> break
-  :: else ->
+  for (post : 1 .. POSTS) {
     d_step {
-      posts--;
-      heard = 0;
       settled[self] = EVERYTHING;
       /* Nothing waits for this post: what waits for one waits for a post that is in its reservation. */
-      assert(!(waiter & TICKET(self)));
-      assert(!(retired[1] & TICKET(self)) && !(retired[2] & TICKET(self)));
-      assert(!(retired[4] & TICKET(self)) && !(retired[5] & TICKET(self)))
+      assert(!((waiter | retired[1] | retired[2] | retired[4] | retired[5]) & TICKET(self)))
     }
-#ifdef EARLY_WATERMARK
-    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
-#endif
-#ifdef EARLY_MASK_BIT
-    mask = mask | BIT(self);
-#endif
+    moved(EARLY_WATERMARK, enter();)
+    moved(EARLY_MASK_BIT, mask = mask | BIT(self);)
     /* ThreadRecord.swift: push */
-#ifndef NO_OPEN_BOUND
-    upper[self] = EVERYTHING;
-#endif
-#if !defined(NO_ANNOUNCEMENT) && !defined(LATE_ANNOUNCEMENT)
-    source[self] = true;
-#endif
-    /* ObserverRegistry.swift: enter */
-#if !defined(NO_MASK_BIT) && !defined(EARLY_MASK_BIT) && !defined(LATE_MASK_BIT)
-    if
-    :: !(mask & BIT(self)) -> mask = mask | BIT(self)
-    :: else
-    fi;
-#endif
-#ifndef EARLY_WATERMARK
-    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
-#endif
-#ifdef LATE_MASK_BIT
-    mask = mask | BIT(self);
-#endif
-#ifdef LATE_ANNOUNCEMENT
-    base = buffer;
-    source[self] = true;
-    d_step { assert(!released[base]) }
-#endif
-    turn = 0;
-    do
-    :: turn < LOOKS ->
+    step(NO_OPEN_BOUND, upper[self] = EVERYTHING);
+    when(!NO_ANNOUNCEMENT && !LATE_ANNOUNCEMENT, source[self] = true);
+    when(!NO_MASK_BIT && !EARLY_MASK_BIT && !LATE_MASK_BIT && !(mask & BIT(self)), mask = mask | BIT(self));
+    step(EARLY_WATERMARK, enter());
+    moved(LATE_MASK_BIT, mask = mask | BIT(self);)
+    moved(LATE_ANNOUNCEMENT, base = buffer; source[self] = true; d_step { assert(!released[base]) };)
+    for (turn : 1 .. LOOKS) {
       if
-      :: turn > 0 ->
+      :: turn > 1 ->
         /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: reopen */
-#ifndef NO_REOPENING
-        d_step { upper[self] = EVERYTHING; settled[self] = EVERYTHING }
-#ifndef NO_CLOCK_AGAIN
-        READ_CLOCK
-#endif
-#endif
-        skip
+        step(NO_REOPENING, d_step { upper[self] = EVERYTHING; settled[self] = EVERYTHING });
+        when(!NO_REOPENING && !NO_CLOCK_AGAIN, READ_CLOCK)
       :: else
       fi;
-      look();
-      turn++
-    :: else -> break
-    od;
+      look()
+    }
     skip;
     d_step {
       expected = expected & ~(isEnding[1] << 1 | isEnding[2] << 2 | isEnding[3] << 3);
@@ -362,131 +259,77 @@ proctype Poster(byte self) {
       expected = 0; heard = 0; watermark = 0; turn = 0
     }
     /* ThreadRecord.swift: pop; ObserverRegistry.swift: exit */
-#ifdef TORN_LEAVING
-    seen = flag[self];
-    d_step { source[self] = false; flag[self] = false }
-#else
-    d_step { seen = flag[self]; source[self] = false; flag[self] = false }
-#endif
+    moved(TORN_LEAVING, seen = flag[self];)
+    d_step { seen = (TORN_LEAVING -> seen : flag[self]); source[self] = false; flag[self] = false };
     if
-#ifndef NO_LOOK_ON_LEAVING
-    :: seen -> seen = false; reclaim()
-#endif
+    :: seen && !NO_LOOK_ON_LEAVING -> seen = false; reclaim()
     :: else -> seen = false
     fi
-  od
+  }
 }
 
 /* ObserverRegistry+Reclamation.swift: collect, for each post */
 inline collect(since) {
-  thread = 0;
-  do
-  :: thread < THREADS ->
+  both(thread) {
     if
     :: bits & BIT(thread) && source[thread] ->
       inside = inside | BIT(thread);
-#ifdef STALE_BOUNDS
       if
-      :: uppers[thread] = upper[thread]
-      :: uppers[thread] = EVERYTHING
+      :: d_step { uppers[thread] = upper[thread]; reach[thread] = settled[thread] }
+      :: STALE_BOUNDS -> d_step { uppers[thread] = EVERYTHING; reach[thread] = EVERYTHING }
       fi;
-#else
-      d_step { uppers[thread] = upper[thread]; reach[thread] = settled[thread] }
-#endif
       if
       :: uppers[thread] >= since ->
         d_step {
           if
-          :: source[thread] ->
+          :: source[thread] || BLIND_FLAG ->
             tickets = tickets | TICKET(thread);
-#ifndef NO_FLAG
-            flag[thread] = true
-#endif
-          :: else ->
-#ifdef BLIND_FLAG
-            tickets = tickets | TICKET(thread);
-            source[thread] = true; flag[thread] = true
-#else
-#ifdef STALE_TICKET
-            tickets = tickets | TICKET(thread)
-#else
-            skip
-#endif
-#endif
+            source[thread] = true;
+            step(NO_FLAG, flag[thread] = true)
+          :: else -> when(STALE_TICKET, tickets = tickets | TICKET(thread))
           fi
         }
       :: else -> tickets = tickets | TICKET(thread)
       fi
     :: else
-    fi;
-    thread++
-  :: else -> break
-  od
+    fi
+  }
 }
 
 /* ObserverRegistry+Reclamation.swift: scan */
 inline scan(since) {
   tickets = 0;
-#if !defined(NO_STORE) && !defined(LATE_STORE)
-  STORE_CLOCK;
-#endif
-#ifdef LATE_FORGETTING
-  bits = mask;
+  when(!NO_STORE && !LATE_STORE, STORE_CLOCK);
+  d_step { bits = mask; step(LATE_FORGETTING, mask = 0) };
   collect(since);
+#if LATE_FORGETTING
   mask = mask & ~(bits & ~inside);
 #else
-  d_step { bits = mask; mask = 0 }
-  collect(since);
-#ifndef NO_BIT_AGAIN
-  mask = mask | inside;
+  step(NO_BIT_AGAIN, mask = mask | inside);
 #endif
-#endif
-#ifdef LATE_STORE
-  STORE_CLOCK;
-#endif
+  moved(LATE_STORE, STORE_CLOCK;)
   skip;
   d_step { thread = 0; bits = 0; inside = 0 }
 }
 
-#ifdef STALE_BOUNDS
-#define CAN_REACH(thread, since) true
-#else
-#define CAN_REACH(thread, since) (reach[thread] >= since)
-#endif
-
-/* The tickets of those posts whose upper bound is not below `since`. */
+/* The tickets of those posts whose upper bound is not below `since`. A bound that is seen late is above. */
 inline filter(since) {
   held = 0;
-  if
-  :: (tickets & 1) && uppers[0] >= since -> held = held | 1; assert(CAN_REACH(0, since))
-  :: else
-  fi;
-  if
-  :: (tickets & 2) && uppers[1] >= since -> held = held | 2; assert(CAN_REACH(1, since))
-  :: else
-  fi
+  both(thread) {
+    when((tickets & TICKET(thread)) && uppers[thread] >= since,
+      held = held | TICKET(thread);
+      assert(STALE_BOUNDS || reach[thread] >= since))
+  }
+  thread = 0
 }
 
 /* ObserverRegistry+Reclamation.swift: keep; what nobody holds is released after the lock. */
 inline keep(kept, since) {
   d_step {
     filter(since);
-#ifdef NO_KEEPING
-    if
-    :: kept < FIRST_BUFFER -> held = 0
-    :: else
-    fi;
-#endif
-#ifdef NO_KEEPING_BUFFERS
-    if
-    :: kept >= FIRST_BUFFER -> held = 0
-    :: else
-    fi;
-#endif
-    if
-    :: held -> retired[kept] = held
-    :: else -> released[kept] = true
-    fi;
+    when(NO_KEEPING && kept < FIRST_BUFFER || NO_KEEPING_BUFFERS && kept >= FIRST_BUFFER, held = 0);
+    retired[kept] = held;
+    released[kept] = !held;
     held = 0
   }
 }
@@ -495,66 +338,42 @@ inline keep(kept, since) {
 inline rebuild() {
   d_step {
     left = buffer;
-#ifndef NO_TICK
-    clock++;
-    STORE_CLOCK;
-    entries[left + 1].created = clock;
-#else
-    entries[left + 1].created = clock + 1;
-#endif
-    place = 0; end = 0;
-    do
-    :: place < entries[left].count ->
-      if
-      :: entries[left].observer[place] ->
+    step(NO_TICK, clock++; STORE_CLOCK);
+    entries[left + 1].created = clock + NO_TICK;
+    end = 0;
+    for (place : 0 .. entries[left].count - 1) {
+      when(entries[left].observer[place],
         entries[left + 1].observer[end] = entries[left].observer[place];
         entries[left + 1].id[end] = entries[left].id[place];
-        end++
-      :: else
-      fi;
-      place++
-    :: else -> break
-    od;
+        end++)
+    }
     entries[left + 1].count = end;
     place = 0; end = 0
-  }
-  d_step {
-#ifdef WEAK
-    old[left].replaced = NEXT_STORE;
-#endif
-    buffer = left + 1
-  }
+  };
+  d_step { old[left].replaced = NEXT_STORE; buffer = left + 1 }
 }
 
 /* Entries.swift: withdraw */
 inline withdraw() {
   d_step {
-    before = entries[buffer].count;
+    before = current.count;
     end = before;
     do
-    :: end > 0 && entries[buffer].observer[end - 1] == 0 -> end--
+    :: end > 0 && current.observer[end - 1] == 0 -> end--
     :: else -> break
     od
-  }
+  };
   d_step {
-#ifdef WEAK
-    if
-    :: end < before -> old[buffer].withdrawn = NEXT_STORE; old[buffer].count = before
-    :: else
-    fi;
-#endif
-    entries[buffer].count = end
+    when(WEAK && end < before, old[buffer].withdrawn = NEXT_STORE; old[buffer].count = before);
+    current.count = end
   }
 }
 
 /* Entries.swift: take */
 inline take() {
   d_step {
-#ifdef WEAK
-    old[buffer].taken[place] = NEXT_STORE;
-    old[buffer].observer[place] = entries[buffer].observer[place];
-#endif
-    entries[buffer].observer[place] = 0
+    when(WEAK, old[buffer].taken[place] = NEXT_STORE; old[buffer].observer[place] = current.observer[place]);
+    current.observer[place] = 0
   }
 }
 
@@ -562,22 +381,17 @@ inline take() {
 inline restore() {
   d_step {
     newest = 0;
-    if
-    :: (tickets & 1) && uppers[0] > newest -> newest = uppers[0]
-    :: else
-    fi;
-    if
-    :: (tickets & 2) && uppers[1] > newest -> newest = uppers[1]
-    :: else
-    fi;
+    both(thread) {
+      when((tickets & TICKET(thread)) && uppers[thread] > newest, newest = uppers[thread])
+    }
     end = before;
     do
-    :: end > entries[buffer].count && entries[buffer].id[end - 1] > newest -> end--
+    :: end > current.count && current.id[end - 1] > newest -> end--
     :: else -> break
     od;
-    newest = 0
-  }
-  entries[buffer].count = end
+    newest = 0; thread = 0
+  };
+  current.count = end
 }
 
 #define FORGET uppers[0] = 0; uppers[1] = 0; reach[0] = 0; reach[1] = 0
@@ -590,105 +404,58 @@ inline cancel(who, mustWait) {
     isLate = ended[who] || canceled[who];
     place = 0;
     do
-    :: place < entries[buffer].count && entries[buffer].observer[place] != who -> place++
+    :: place < current.count && current.observer[place] != who -> place++
     :: else -> break
     od
-  }
+  };
   if
   :: isLate ->
-    if
-    :: mustWait ->
-#ifndef NO_LATE_WAITING
-      scan(idOf[who]);
-      d_step { filter(idOf[who]); waiter = held; held = 0 }
-#else
-      skip
-#endif
-    :: else
-    fi
+    when(mustWait && !NO_LATE_WAITING, scan(idOf[who]); d_step { filter(idOf[who]); waiter = held; held = 0 })
   :: else ->
-#ifndef NO_ENDED_BIT
-    ended[who] = true;
-#endif
-#if !defined(NO_TAKING) && !defined(LATE_TAKING)
-    take();
-#endif
+    step(NO_ENDED_BIT, ended[who] = true);
+    when(!NO_TAKING && !LATE_TAKING, take());
     /* ObserverList.swift: trim */
-#ifndef LATE_WITHDRAWAL
-    withdraw();
-#endif
+    step(LATE_WITHDRAWAL, withdraw());
     scan(idOf[who]);
-#ifdef LATE_TAKING
-    take();
-#endif
-#ifdef LATE_WITHDRAWAL
-    withdraw();
-#endif
-#ifndef NO_RESTORING
-    if
-    :: tickets -> restore()
-    :: else
-    fi;
-#endif
-    d_step { place = 0; end = 0; before = 0; filter(idOf[who]); waits = held; held = 0 }
-#ifdef NO_WAITING
-    waits = 0;
-#endif
+    moved(LATE_TAKING, take();)
+    moved(LATE_WITHDRAWAL, withdraw();)
+    step(NO_RESTORING, when(tickets, restore()));
+    d_step { place = 0; end = 0; before = 0; filter(idOf[who]); waits = (NO_WAITING -> 0 : held); held = 0 };
     keep(who, idOf[who]);
     /* ObserverList.swift: shrink */
     if
-#ifndef NO_CHANGER
-    :: buffer < LAST_BUFFER ->
+    :: !NO_CHANGER && buffer < LAST_BUFFER ->
       rebuild();
-#ifndef NO_NEW_SCAN
-      scan(entries[left].created);
-#endif
+      step(NO_NEW_SCAN, scan(entries[left].created));
       keep(left, entries[left].created)
-#endif
     :: skip
     fi;
-    if
-    :: mustWait -> waiter = waits
-    :: else
-    fi
+    when(mustWait, waiter = waits)
   fi;
-  d_step { tickets = 0; FORGET; waits = 0; left = 0; isLate = false; place = 0 }
+  d_step { tickets = 0; FORGET; waits = 0; left = 0; isLate = false; place = 0 };
   unlock();
   canceled[who] = true;
-  if
-  :: mustWait -> d_step { !waiter -> assert(!running[who]) }
-  :: else
-  fi
+  when(mustWait, d_step { !waiter -> assert(!running[who]) })
 }
+
+#define SHOW(who) d_step { clock = idOf[who]; STORE_CLOCK }
 
 /* ObserverRegistry.swift: add */
 inline observe(who) {
   lock();
   /* ObserverList.swift: makeRoom */
+  when(current.count == ROOM && buffer < LAST_BUFFER, rebuild());
   if
-  :: entries[buffer].count == ROOM && buffer < LAST_BUFFER -> rebuild()
-  :: else
-  fi;
-  if
-  :: entries[buffer].count < ROOM ->
+  :: current.count < ROOM ->
     /* Entries.swift: append */
-    d_step { place = entries[buffer].count; idOf[who] = clock + 1 }
-#ifdef EARLY_CLOCK
-    d_step { clock = idOf[who]; STORE_CLOCK }
-#endif
-    entries[buffer].observer[place] = who;
-    entries[buffer].id[place] = idOf[who];
-    entries[buffer].count = place + 1;
-#if !defined(EARLY_CLOCK) && !defined(NO_CLOCK)
-    d_step { clock = idOf[who]; STORE_CLOCK }
-#endif
-    if
-    :: left ->
-      scan(entries[left].created);
-      keep(left, entries[left].created)
-    :: else
-    fi;
-    d_step { tickets = 0; FORGET; left = 0; place = 0 }
+    d_step { place = current.count; idOf[who] = clock + 1 };
+    moved(EARLY_CLOCK, SHOW(who);)
+    current.observer[place] = who;
+    current.id[place] = idOf[who];
+    current.count = place + 1;
+    when(!EARLY_CLOCK && !NO_CLOCK, SHOW(who));
+    when(left, scan(entries[left].created); keep(left, entries[left].created));
+    d_step { tickets = 0; FORGET; left = 0; place = 0 };
     unlock();
     isRegistered[who] = true
   :: else -> unlock()
@@ -720,26 +487,20 @@ proctype Waiter() {
 
 init {
   atomic {
-    entries[FIRST_BUFFER].observer[0] = 1;
-    entries[FIRST_BUFFER].id[0] = 1;
-    entries[FIRST_BUFFER].observer[1] = 2;
-    entries[FIRST_BUFFER].id[1] = 2;
-    entries[FIRST_BUFFER].count = 2;
-    idOf[1] = 1; idOf[2] = 2;
+    current.observer[0] = 1; current.id[0] = 1; idOf[1] = 1;
+    current.observer[1] = 2; current.id[1] = 2; idOf[2] = 2;
+    current.count = 2;
     clock = 2;
     run Poster(0);
-#if POSTERS > 1
-    run Poster(1);
-#endif
-#ifndef NO_CHANGER
-    run Changer();
-#endif
+    when(POSTERS > 1, run Poster(1));
+    when(!NO_CHANGER, run Changer());
     run Waiter()
   }
   /* Everybody has ended: nothing waits, and what ended has been released. */
   d_step {
     _nr_pr == 1 ->
-    assert(NOTHING_WAITS && !flag[0] && !flag[1] && !locked);
+    assert(!waiter && !retired[1] && !retired[2] && !retired[3] && !retired[4] && !retired[5] && !retired[6]);
+    assert(!flag[0] && !flag[1] && !locked);
     assert(!canceled[1] || released[1]);
     assert(!canceled[2] || released[2]);
     assert(buffer == 4 || released[4]);

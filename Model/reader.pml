@@ -34,16 +34,12 @@
  * run -DPOSTS=2 -DUNBOUNDED -DCANCELED
  */
 
-#ifndef POSTS
-#define POSTS 2
-#endif
+#include "steps.h"
+
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS)
-#ifdef UNBOUNDED
-#define CAPACITY ROOM
-#else
-#define CAPACITY 1
-#endif
+#define CAPACITY (UNBOUNDED -> ROOM : 1)
+#define move(from, to) do :: from ? message -> to ! message :: empty(from) -> break od
 
 /* The state: the poster of a value in the upper bits, its number in the lower. */
 chan filling = [ROOM] of { byte };
@@ -73,32 +69,19 @@ inline wake() {
 }
 
 proctype Poster(byte self) {
-  byte number = 1;
+  byte number;
   bool mustWake;
-  do
-  :: number <= POSTS ->
+  for (number : 1 .. POSTS) {
     /* MailboxState.swift: admit */
     atomic {
       mustWake = false;
       if
-#ifndef TAKING_IN_LATE
-      :: isClosed -> skip
-      :: !isClosed && isAwaited ->
-#else
-      :: isAwaited ->
-#endif
+      :: isClosed && !TAKING_IN_LATE
+      :: isAwaited && (!isClosed || TAKING_IN_LATE) ->
         isPromised = true; taken++;
-#ifndef NO_ROOM
-        rest ! self * 8 + number;
-#else
-        filling ! self * 8 + number;
-#endif
-#ifndef WAKING_TWICE
-        isAwaited = false;
-#endif
-#ifndef NO_WAKING
-        mustWake = true
-#endif
+        if :: NO_ROOM -> filling ! self * 8 + number :: else -> rest ! self * 8 + number fi;
+        step(WAKING_TWICE, isAwaited = false);
+        step(NO_WAKING, mustWake = true)
       :: else ->
         if
         :: len(filling) < CAPACITY -> filling ! self * 8 + number; taken++
@@ -106,14 +89,11 @@ proctype Poster(byte self) {
         fi
       fi
     }
-    if
-    :: mustWake -> wake()
-    :: else
-    fi;
-    number++
-  :: else -> break
-  od
+    when(mustWake, wake())
+  }
 }
+
+#define LEAVE d_step { isLeft = true; isResumed = false }
 
 /* SequenceBuffer.swift: next, wait */
 proctype Reader() {
@@ -125,33 +105,17 @@ proctype Reader() {
     /* MailboxState.swift: read */
     atomic {
       isFinal = false; isPromised = false;
-#ifdef UNBOUNDED
       /* MailboxState.swift: readAll */
       if
-      :: len(together) > 0
-      :: len(together) == 0 && len(rest) > 0 ->
-        do
-        :: len(rest) > 0 -> rest ? message; together ! message
-        :: len(rest) == 0 -> break
-        od
-      :: len(together) == 0 && len(rest) == 0 ->
-        do
-        :: len(filling) > 0 -> filling ? message; together ! message
-        :: len(filling) == 0 -> break
-        od
+      :: UNBOUNDED && empty(together) && nempty(rest) -> move(rest, together)
+      :: UNBOUNDED && empty(together) && empty(rest) -> move(filling, together)
+      :: else
       fi;
-#endif
       message = 0;
       if
-#ifdef UNBOUNDED
-      :: len(together) > 0 -> together ? message
-#elif !defined(NEWER_FIRST)
-      :: len(rest) > 0 -> rest ? message
-      :: len(rest) == 0 && len(filling) > 0 -> filling ? message
-#else
-      :: len(filling) > 0 -> filling ? message
-      :: len(filling) == 0 && len(rest) > 0 -> rest ? message
-#endif
+      :: nempty(together) -> together ? message
+      :: empty(together) && nempty(rest) && (empty(filling) || !NEWER_FIRST) -> rest ? message
+      :: empty(together) && nempty(filling) && (empty(rest) || NEWER_FIRST) -> filling ? message
       :: else -> isFinal = isClosed
       fi
     }
@@ -164,78 +128,40 @@ proctype Reader() {
       }
     :: message == 0 && isFinal -> break
     :: else ->
-#ifndef LATE_CONTINUATION
-      d_step { isLeft = true; isResumed = false }
-#endif
+      step(LATE_CONTINUATION, LEAVE);
       /* MailboxState.swift: wait */
       atomic {
-#ifdef WAITING_BLINDLY
-        waits = !isClosed;
-#elif defined(WAITING_AFTER_END)
-        waits = isEmpty;
-#else
-        waits = isEmpty && !isClosed;
-#endif
-        if
-        :: waits -> isAwaited = true
-        :: else
-        fi
+        waits = (isEmpty || WAITING_BLINDLY) && (!isClosed || WAITING_AFTER_END);
+        when(waits, isAwaited = true)
       }
-#ifdef LATE_CONTINUATION
-      d_step { isLeft = true; isResumed = false }
-#endif
-#ifndef NO_GOING_ON
-      if
-      :: !waits -> wake()
-      :: else
-      fi;
-#endif
+      moved(LATE_CONTINUATION, LEAVE;)
+      when(!waits && !NO_GOING_ON, wake());
       isResumed
     fi
   od;
   isFinal = false; waits = false
 }
 
-inline giveUpTaken() {
-  atomic {
-    do
-    :: len(together) > 0 -> together ? message; taken--
-    :: len(together) == 0 -> break
-    od
-  }
-}
+#define giveUp(from) do :: from ? message -> taken-- :: empty(from) -> break od
 
 /* SequenceBuffer.swift: finish; MailboxState.swift: finish, giveUp */
 proctype End() {
-  bool mustWake;
-#ifdef CANCELED
-  hasEnded = true;
-#endif
-  atomic {
-    isClosed = true;
-    mustWake = isAwaited;
-    isAwaited = false
-  }
-#ifndef NO_WAKING_AT_END
-  if
-  :: mustWake -> wake()
-  :: else
-  fi;
-#endif
-#if defined(CANCELED) && !defined(LEAVING_VALUES)
   byte message;
-#ifdef TAKEN_TOO_EARLY
-  giveUpTaken();
-#endif
-  do
-  :: atomic { len(rest) > 0 -> rest ? message; taken-- }
-  :: atomic { len(rest) == 0 && len(filling) > 0 -> filling ? message; taken-- }
-  :: atomic { isEmpty -> break }
-  od;
-#if !defined(LEAVING_TAKEN) && !defined(TAKEN_TOO_EARLY)
-  giveUpTaken()
-#endif
-#endif
+  bool mustWake;
+  hasEnded = CANCELED;
+  atomic { isClosed = true; mustWake = isAwaited; isAwaited = false }
+  when(mustWake && !NO_WAKING_AT_END, wake());
+  if
+  :: CANCELED && !LEAVING_VALUES ->
+    moved(TAKEN_TOO_EARLY, atomic { giveUp(together) };)
+    do
+    :: atomic { rest ? message -> taken-- }
+    :: atomic { empty(rest) && nempty(filling) -> filling ? message; taken-- }
+    :: isEmpty -> break
+    od;
+    when(!LEAVING_TAKEN && !TAKEN_TOO_EARLY, atomic { giveUp(together) })
+  :: else
+  fi
 }
 
 init {
@@ -247,7 +173,6 @@ init {
   }
   d_step {
     _nr_pr == 1 ->
-    assert(isEmpty && len(together) == 0);
-    assert(read == taken)
+    assert(isEmpty && empty(together) && read == taken)
   }
 }

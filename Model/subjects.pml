@@ -23,19 +23,12 @@
  * step EARLY_TABLE    Topics/TopicList.swift:rebuildTable            a table is filled before it is found
  * step TABLE_FREED    Topics/TopicList.swift:list                    the one it replaced is kept for posts
  *
- * run -DPOSTS=2 -DCHANGES=4
+ * run -DPOSTERS=1 -DPOSTS=2 -DCHANGES=4
  * run -DPOSTERS=2 -DPOSTS=1 -DCHANGES=3
  */
 
-#ifndef POSTS
-#define POSTS 2
-#endif
-#ifndef POSTERS
-#define POSTERS 1
-#endif
-#ifndef CHANGES
-#define CHANGES 4
-#endif
+#include "steps.h"
+
 
 #define NOTHING 0
 #define LEFT 1     /* the key of a place where something stood */
@@ -83,35 +76,13 @@ inline end() {
   :: else -> second[list] = NOTHING
   fi;
   isLast = first[list] == NOTHING && second[list] == NOTHING;
-#ifdef LATE_REMOVAL
-  tickets = inside;
-  if
-  :: isLast -> key[table] = LEFT
-  :: else
-  fi;
-#else
-#ifndef NO_REMOVAL
-  if
-  :: isLast -> key[table] = LEFT
-  :: else
-  fi;
-#endif
-  tickets = inside;
-#endif
+  inOrder(LATE_REMOVAL, when(isLast && !NO_REMOVAL, key[table] = LEFT), tickets = inside);
   d_step {
     /* A post that has left meanwhile has looked at what waits. */
     retired[observer] = tickets & inside;
     released[observer] = retired[observer] == 0;
-    if
-    :: isLast ->
-#ifdef LIST_FREED
-      isListReleased[list] = true
-#else
-      retiredList[list] = tickets & inside;
-      isListReleased[list] = retiredList[list] == 0
-#endif
-    :: else
-    fi;
+    when(isLast,
+      retiredList[list] = (LIST_FREED -> 0 : tickets & inside); isListReleased[list] = retiredList[list] == 0);
     canceled[observer] = true;
     observer = 0; list = 0; tickets = 0; isLast = false
   }
@@ -123,13 +94,7 @@ inline end() {
 /* TopicList.swift: list; AddressTable.swift: insert */
 inline insert() {
   d_step { observer = next; next++; idOf[observer] = clock + 1; subjectOf[observer] = subject }
-#ifdef KEY_FIRST
-  key[table] = subject;
-  object[table] = observer;
-#else
-  object[table] = observer;
-  key[table] = subject;
-#endif
+  inOrder(KEY_FIRST, object[table] = observer, key[table] = subject);
   first[observer] = observer;
   SHOW;
   d_step { isRegistered[observer] = true; observer = 0; subject = 0 }
@@ -144,9 +109,7 @@ inline join() {
 
 /* TopicList.swift: rebuildTable, replaceTable */
 inline rebuild() {
-#ifdef EARLY_TABLE
-  table = 1;
-#endif
+  moved(EARLY_TABLE, table = 1;)
   d_step {
     object[1] = object[0];
     if
@@ -155,27 +118,14 @@ inline rebuild() {
     fi
   }
   table = 1;
-#ifdef TABLE_FREED
-  isTableReleased[0] = true;
-#else
-  d_step {
-    retiredTable[0] = inside;
-    if
-    :: inside == 0 -> isTableReleased[0] = true
-    :: else
-    fi
-  }
-#endif
+  d_step { retiredTable[0] = (TABLE_FREED -> 0 : inside); isTableReleased[0] = retiredTable[0] == 0 }
 }
 
 /* Everything here happens under the registry's lock. */
 proctype Changer() {
-  byte changes = CHANGES, next = 2, observer, list, subject, tickets;
+  byte change, next = 2, observer, list, subject, tickets;
   bool isLast;
-  do
-  :: changes == 0 -> break
-  :: else ->
-    changes--;
+  for (change : 1 .. CHANGES) {
     if
     :: key[table] > LEFT -> end()
     :: key[table] <= LEFT && next < OBSERVERS ->
@@ -188,53 +138,36 @@ proctype Changer() {
     :: table == 0 -> rebuild()
     :: else
     fi
-  od
+  }
 }
 
 /* ObserverRegistry+Walk.swift: call */
 inline call(who) {
   d_step {
     assert(!released[who]);
-    if
-#ifndef NO_CHECK
-    :: ended[who]
-#endif
-    :: else ->
+    when(NO_CHECK || !ended[who],
       assert(!canceled[who]);
       assert(subjectOf[who] == subject && idOf[who] <= watermark);
       assert(!(heard & (1 << who)));
-      heard = heard | (1 << who)
-    fi
+      heard = heard | (1 << who))
   }
   d_step { assert(!released[who]) }
 }
 
-#ifdef NO_COMPARISON
-#define IS_REACHED(who) (who)
-#else
-#define IS_REACHED(who) (who && idOf[who] <= watermark)
-#endif
+#define IS_REACHED(who) (who && (NO_COMPARISON || idOf[who] <= watermark))
 
 /* What stands at the place, as AddressTable.swift: index, object; then ObserverRegistry+Walk.swift: walk */
 inline look() {
   d_step { assert(!isTableReleased[from]); found = key[from] }
   if
   :: found == subject ->
-#ifdef LATE_WATERMARK
-    watermark = clock;
-#endif
+    moved(LATE_WATERMARK, watermark = clock;)
     /* It may be the list of a subject that came to the place. */
     d_step { assert(!isTableReleased[from]); list = object[from] }
-    d_step { assert(list && !isListReleased[list]); observer = first[list] }
-    if
-    :: IS_REACHED(observer) -> call(observer)
-    :: else
-    fi;
+    d_step { assert(list && !isListReleased[list]); observer = first[list] };
+    when(IS_REACHED(observer), call(observer));
     d_step { assert(!isListReleased[list]); observer = second[list] }
-    if
-    :: IS_REACHED(observer) -> call(observer)
-    :: else
-    fi
+    when(IS_REACHED(observer), call(observer))
   :: else
   fi
 }
@@ -244,11 +177,8 @@ inline look() {
 #define IS_ENDING(who) (isEnding[who] << (who))
 
 proctype Poster(byte self) {
-  byte posts = POSTS, subject, watermark, from, found, observer, list, heard, expected;
-  do
-  :: posts == 0 -> break
-  :: else ->
-    posts--;
+  byte post, subject, watermark, from, found, observer, list, heard, expected;
+  for (post : 1 .. POSTS) {
     if
     :: subject = ONE
     :: subject = OTHER
@@ -257,9 +187,7 @@ proctype Poster(byte self) {
       expected = IS_EXPECTED(1) | IS_EXPECTED(2) | IS_EXPECTED(3) | IS_EXPECTED(4)
     }
     inside = inside | TICKET(self);
-#ifndef LATE_WATERMARK
-    watermark = clock;
-#endif
+    step(LATE_WATERMARK, watermark = clock);
     from = table;
     look();
     d_step {
@@ -267,31 +195,18 @@ proctype Poster(byte self) {
       assert((expected & ~heard
         & ~(IS_ENDING(1) | IS_ENDING(2) | IS_ENDING(3) | IS_ENDING(4))) == 0);
       inside = inside & ~TICKET(self);
-      observer = 1;
-      do
-      :: observer < OBSERVERS ->
-        if
-        :: retired[observer] == TICKET(self) -> released[observer] = true
-        :: else
-        fi;
+      for (observer : 1 .. OBSERVERS - 1) {
+        when(retired[observer] == TICKET(self), released[observer] = true);
         retired[observer] = retired[observer] & ~TICKET(self);
-        if
-        :: retiredList[observer] == TICKET(self) -> isListReleased[observer] = true
-        :: else
-        fi;
-        retiredList[observer] = retiredList[observer] & ~TICKET(self);
-        observer++
-      :: else -> break
-      od;
-      if
-      :: retiredTable[0] == TICKET(self) -> isTableReleased[0] = true
-      :: else
-      fi;
+        when(retiredList[observer] == TICKET(self), isListReleased[observer] = true);
+        retiredList[observer] = retiredList[observer] & ~TICKET(self)
+      }
+      when(retiredTable[0] == TICKET(self), isTableReleased[0] = true);
       retiredTable[0] = retiredTable[0] & ~TICKET(self);
       subject = 0; watermark = 0; from = 0; found = 0; observer = 0; list = 0; heard = 0;
       expected = 0
     }
-  od
+  }
 }
 
 init {
@@ -299,9 +214,7 @@ init {
     key[0] = ONE; object[0] = 1; first[1] = 1;
     subjectOf[1] = ONE; idOf[1] = 1; isRegistered[1] = true;
     run Poster(0);
-#if POSTERS == 2
-    run Poster(1);
-#endif
+    when(POSTERS == 2, run Poster(1));
     run Changer()
   }
 }

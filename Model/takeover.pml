@@ -36,36 +36,30 @@
  * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for (run 4)
  * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported (run 4)
  *
- * The runs: a hub of its own that dies or stops; hubs in the processes of members; C comes when the bus
- * is there already; the hub of the next generation does not wait for A; C asks to be the hub.
+ * A message of a sender whose process was stopped together with its hub may be too late, and is reported
+ * as lost. Elsewhere that is a fault. Who was told of a loss never hears the message.
  *
- * A message of a sender that comes late may be too late: then it is reported as lost. That is allowed
- * where a member may come late, and not elsewhere. Who was told of a loss never hears the message.
+ * NO_NUMBERS leaves out three things, each of which suffices: a hub that drops numbers it knows, the number
+ * in `open`, and `sequenced` for what was recovered. No search finds these missing: MemberState.isNews;
+ * HubState.covers; that HubState.give passes over what is older than what a member has; and that it tells
+ * members in a recovery the new positions of what they have. Bounded logs, slow members, patterns,
+ * requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
  *
- * NO_NUMBERS leaves out three things, each of which suffices here: a hub that drops numbers it knows, the
- * number in `open`, and `sequenced` for what was recovered. A hello is answered without a look at the
- * folder; only batches with messages wait for one. Four parts are as in the code, and no search finds
- * them missing: MemberState.isNews; HubState.covers; that HubState.give passes over what is older than what a member has; and
- * that it tells members in a recovery the new positions of what they have. Bounded logs, slow members,
- * patterns, requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
+ * The runs: a hub of its own that dies or stops; hubs in the processes of members; C asks to be the hub; C
+ * comes when the bus is there already.
  *
  * run -DGENS=2 -DPOSTS=2 -DNEWCOMER
  * run -DGENS=3 -DPOSTS=2 -DNO_STOPS
  * run -DGENS=2 -DPOSTS=3
  * run -DGENS=3 -DPOSTS=2 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DOWNED
- * run -DGENS=2 -DPOSTS=3 -DLATE=A
  * run -DGENS=2 -DPOSTS=3 -DOWNED -DNO_STOPS -DWANTED
  * run -DGENS=3 -DPOSTS=3 -DOWNED -DNO_STOPS
  * run -DGENS=2 -DPOSTS=3 -DOWNED -DNEWCOMER
  */
 
-#ifndef POSTS
-#define POSTS 3
-#endif
-#ifndef GENS
-#define GENS 2
-#endif
+#include "steps.h"
+
 #define A 0
 #define B 1
 #define C 2
@@ -74,18 +68,15 @@
 #define MESSAGES 3
 #define SENDER(m) ((m) / 2)
 #define NUMBER(m) ((m) == 1 -> 2 : 1)
-#ifdef REUSED_GENERATION
-#define POSITION(g, sequence) (8 + (sequence))
-#else
-#define POSITION(g, sequence) ((g) * 8 + (sequence))
-#endif
+#define POSITION(g, sequence) ((REUSED_GENERATION -> 1 : g) * 8 + (sequence))
 #define GENERATION(p) ((p) / 8)
-#define CONNECTION(g, i) (((g) - 1) * MEMBERS + (i))
-#define BIT(x) (1 << (x))
 #define NONE 255        /* no entry in a log */
 #define FORGOTTEN 254   /* an entry without a payload, in place of `after` */
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define has(set, x) ((set) & (1 << (x)))
+#define add(set, x) set = set | 1 << (x)
+#define drop(set, x) set = set & ~(1 << (x))
 #define each(n, count) for (n : 0 .. (count) - 1)
 
 mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
@@ -93,33 +84,36 @@ mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
 mtype = { nothing, away, joining, recovering, late, isOpen, gathering };
 
 /* Sockets. What a member collects is one frame: a position or NONE, and `after`, of each message. */
-chan up[GENS * MEMBERS] = [6] of { mtype, byte, byte, byte, byte, byte, byte };
-chan down[GENS * MEMBERS] = [12] of { mtype, byte, short };
+#define CONNECTION(g, i) (((g) - 1) * MEMBERS + (i))
+chan ups[GENS * MEMBERS] = [6] of { mtype, byte, byte, byte, byte, byte, byte };
+chan downs[GENS * MEMBERS] = [12] of { mtype, byte, short };
+#define up(g, i) ups[CONNECTION(g, i)]
+#define down(g, i) downs[CONNECTION(g, i)]
+#define clearUp(g, i) do :: up(g, i) ? _, _, _, _, _, _, _ :: empty(up(g, i)) -> break od
+#define clearDown(g, i) do :: down(g, i) ? _, _, _ :: empty(down(g, i)) -> break od
 
-/* The folder: the highest generation. */
+/* The folder: the highest generation. The member in the process of a hub, or MEMBERS. */
 byte highest = 1;
+#define OWNER(i) (OWNED -> i : MEMBERS)
 
 /* A recovery that matters later is that of the second generation. */
 typedef Recovery {
   bool isKnown;
   byte since, last;
 }
+#define setRecovery(r, is, from, to) r.isKnown = is; r.since = from; r.last = to
 
 /* MemberState */
 typedef Member {
   mtype stage;
   bool dead;
   byte at;                /* the generation of its hub */
-  byte position;
-  byte horizon;
-  byte has;               /* its logs: what it posted, what it heard, and what it forgot */
-  byte forgot;
-  byte pos[MESSAGES];
-  byte after[MESSAGES];
+  byte position, horizon;
+  byte log, forgot;       /* what it posted, heard or forgot; and the last alone */
+  byte pos[MESSAGES], after[MESSAGES];
   byte sent, sequencedNumber;
   byte passed;            /* what it was told: messages and losses */
-  byte heard;             /* what the search watches: what was delivered, and reported as lost */
-  byte reported;
+  byte heard, reported;   /* what the search watches: what was delivered, and reported as lost */
   Recovery second;
 }
 Member member[MEMBERS];
@@ -130,128 +124,103 @@ byte everOpen;
 typedef Hub {
   mtype phase;
   bool alive, stopped, checked;
-  byte owner;             /* the member in its process, or MEMBERS */
-  byte last;
-  byte since;
+  byte owner, last, since;
   Recovery own, second;
   byte known[2];          /* the highest number of each sender */
   byte log[MESSAGES];     /* positions */
   byte forgotten;
   byte repair;            /* the member that is repaired, plus one */
   byte waits;             /* who has not answered `collect` */
-  byte joined;
-  byte expected;
+  byte joined, expected;
   mtype stage[MEMBERS];
   byte joinedAt[MEMBERS];
-  byte entry[MEMBERS * MESSAGES];
-  byte after[MEMBERS * MESSAGES];
+  byte entries[MEMBERS * MESSAGES], afters[MEMBERS * MESSAGES];
 }
 Hub hub[GENS + 1];
+/* The member and the hub of a process or a function. */
+#define M member[i]
+#define H hub[g]
+#define entry(i, m) H.entries[(i) * MESSAGES + (m)]
+#define after(i, m) H.afters[(i) * MESSAGES + (m)]
 
 /* Work space, without meaning between steps. */
 hidden byte n, k, best, x, y, z;
 hidden byte place[MESSAGES], top[MESSAGES];
-hidden byte unknown, payloads;
+hidden byte unknown, payloads, todo;
 hidden byte f[6];
-hidden byte todo, p, since, last, lowest;
+hidden byte p, since, last, lowest;
 hidden byte covers, isLate;
 
-#define isRunning(i) (!member[i].dead && !isHeldUp(i))
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
+#define isRunning(i) (!M.dead && !isHeldUp(i))
 
 /* MemberState.heard knows a sender's numbers by the highest. */
 #define HIGHEST(bits, sender) \
   ((sender) == A -> ((bits) & 2 -> 2 : (bits) & 1) : ((bits) & 4 -> 1 : 0))
 #define OWN(i, number) ((i) == A -> (number) - 1 : 2)
-#define LAST_NUMBER(i) ((i) == C -> 0 : HIGHEST(member[i].has, i))
+#define LAST_NUMBER(i) ((i) == C -> 0 : HIGHEST(member[i].log, i))
 
 /* MemberState.advance */
-inline advance(i, to) {
-  if
-  :: member[i].stage == isOpen && (to) > member[i].position -> member[i].position = to
-  :: else
-  fi
-}
+#define advance(i, to) M.position = (M.stage == isOpen -> MAX(M.position, to) : M.position)
 
 /* Outbox.send */
 inline sendOwn(i) {
   do
-  :: member[i].sent < LAST_NUMBER(i) ->
-    member[i].sent++;
-    up[CONNECTION(member[i].at, i)] ! message(OWN(i, member[i].sent), 0, 0, 0, 0, 0)
+  :: M.sent < LAST_NUMBER(i) -> M.sent++; up(M.at, i) ! message(OWN(i, M.sent), 0, 0, 0, 0, 0)
   :: else -> break
   od
 }
 
 /* MemberState.isNews */
-#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(member[i].passed, SENDER(m)))
+#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(M.passed, SENDER(m)))
 
 /* MemberState.receive */
 inline receive(i, m, to) {
   advance(i, to);
-  if
-  :: isNews(i, m) ->
-    assert(!(member[i].heard & BIT(m)));
-    assert(!(member[i].reported & BIT(m)));
+  when(isNews(i, m),
+    assert(!has(M.heard | M.reported, m));
     /* In the order of the sender, and no answer before its question. */
-    assert(m != 0 || !(member[i].heard & 6));
-    member[i].passed = member[i].passed | BIT(m);
-    member[i].heard = member[i].heard | BIT(m);
-    member[i].has = member[i].has | BIT(m);
-    member[i].pos[m] = to;
-    member[i].horizon = MAX(member[i].horizon, to)
-  :: else
-  fi
+    assert(m != 0 || !(M.heard & 6));
+    add(M.passed, m); add(M.heard, m); add(M.log, m);
+    M.pos[m] = to;
+    M.horizon = MAX(M.horizon, to))
 }
 
 /* MemberState.post */
 inline post(i, m) {
-  member[i].has = member[i].has | BIT(m);
-  member[i].after[m] = member[i].horizon;
-  due[m] = everOpen & ~BIT(i);
-  if
-  :: member[i].stage == isOpen -> sendOwn(i)
-  :: else
-  fi
+  add(M.log, m);
+  M.after[m] = M.horizon;
+  due[m] = everOpen;
+  drop(due[m], i);
+  when(M.stage == isOpen, sendOwn(i))
 }
 
 /* MemberState.disconnected, Outbox.close. MemberLink.join: the hub of the highest generation listens, or is dead. */
 inline leave(i) {
-  do :: down[CONNECTION(member[i].at, i)] ? _, _, _ :: empty(down[CONNECTION(member[i].at, i)]) -> break od;
-  member[i].stage = away;
-  member[i].sent = member[i].sequencedNumber;
-  if
-  :: hub[highest].alive -> join(i)
-  :: else
-  fi
+  clearDown(M.at, i);
+  M.stage = away;
+  M.sent = M.sequencedNumber;
+  when(hub[highest].alive, join(i))
 }
 
 /* MemberState.connected */
 inline join(i) {
-  member[i].at = highest;
-  member[i].stage = joining;
-  up[CONNECTION(highest, i)] ! hello(member[i].position, member[i].second.isKnown,
-    member[i].second.since, member[i].second.last, 0, 0)
+  M.at = highest;
+  M.stage = joining;
+  up(M.at, i) ! hello(M.position, M.second.isKnown, M.second.since, M.second.last, 0, 0)
 }
 
 /* BusFolder.claim, MemberLink.become, BusFolder.livingMembers */
-inline claim(g, i) {
-  highest = g;
-  hub[g].alive = true;
-  hub[g].phase = gathering;
-#ifdef OWNED
-  hub[g].owner = i;
-#else
-  hub[g].owner = MEMBERS;
-#endif
+inline claim(i) {
+  highest++;
+  hub[highest].alive = true;
+  hub[highest].phase = gathering;
+  hub[highest].owner = OWNER(i);
   /* Those who live and were there, but for the one in whose process the silent hub is. */
-  hub[g].expected = everOpen;
+  hub[highest].expected = everOpen;
   each (n, MEMBERS) {
-    hub[g].stage[n] = nothing;
-    if
-    :: member[n].dead || isHeldUp(n) -> hub[g].expected = hub[g].expected & ~BIT(n)
-    :: else
-    fi
+    hub[highest].stage[n] = nothing;
+    when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
   }
   n = 0
 }
@@ -263,107 +232,56 @@ proctype MemberProcess(byte i) {
 end:
   do
   /* MemberLink.join, become */
-  :: d_step { isRunning(i) && member[i].stage == away && hub[highest].alive -> join(i) }
-  :: d_step { isRunning(i) && member[i].stage == away && !hub[highest].alive && highest < GENS ->
-      y = highest + 1; claim(y, i); join(i)
-    }
-#ifdef WANTED
+  :: d_step { isRunning(i) && M.stage == away && hub[highest].alive -> join(i) }
+  :: d_step { isRunning(i) && M.stage == away && !hub[highest].alive && highest < GENS -> claim(i); join(i) }
   /* MemberLink.act: C asks to be the hub, and waits for the process of the hub before, too. */
-  :: d_step { isRunning(i) && i == C && member[C].stage == isOpen && highest == 1 ->
-      y = 2; claim(y, i);
-      leave(i)
-    }
-#endif
+  :: d_step { WANTED && isRunning(i) && i == C && M.stage == isOpen && highest == 1 -> claim(i); leave(i) }
   /* MemberState.tick, MemberLink.act: silence. It may not have noticed when the hub wakes up. */
-  :: d_step { isRunning(i) && member[i].stage != away && hub[member[i].at].stopped && member[i].at < GENS ->
-      if
-      :: highest == member[i].at -> y = highest + 1; claim(y, i)
-      :: else
-      fi;
+  :: d_step { isRunning(i) && M.stage != away && hub[M.at].stopped && M.at < GENS ->
+      when(highest == M.at, claim(i));
       leave(i)
     }
   /* MemberLink.leave: the end of the connection, at once or after what can still be read. */
-  :: d_step { isRunning(i) && member[i].stage != away && !hub[member[i].at].alive -> leave(i) }
-  :: d_step { isRunning(i) && i == A && !(member[A].has & 1) && (everOpen & 1) -> post(A, 0) }
-#if POSTS > 2
-  :: d_step { isRunning(i) && i == A && (member[A].has & 3) == 1 -> post(A, 1) }
-#endif
-#if POSTS > 1
-  :: d_step { isRunning(i) && i == B && (member[B].heard & 1) && !(member[B].has & 4) -> post(B, 2) }
-#endif
-  :: d_step { isRunning(i) && member[i].stage != away && nempty(down[CONNECTION(member[i].at, i)]) ->
-      down[CONNECTION(member[i].at, i)] ? kind, a, b;
+  :: d_step { isRunning(i) && M.stage != away && !hub[M.at].alive -> leave(i) }
+  :: d_step { isRunning(i) && i == A && !(M.log & 1) && (everOpen & 1) -> post(A, 0) }
+  :: d_step { isRunning(i) && i == A && POSTS > 2 && (M.log & 3) == 1 -> post(A, 1) }
+  :: d_step { isRunning(i) && i == B && (M.heard & 1) && !(M.log & 4) -> post(B, 2) }
+  :: d_step { isRunning(i) && M.stage != away && nempty(down(M.at, i)) ->
+      down(M.at, i) ? kind, a, b;
       if
       :: kind == message -> receive(i, a, b)
       /* MemberState.sequenced */
       :: kind == sequenced ->
         advance(i, b);
-        if
-        :: member[i].has & BIT(a) -> member[i].pos[a] = b; member[i].after[a] = 0
-        :: else
-        fi;
-        if
-        :: SENDER(a) == i ->
-          member[i].sequencedNumber = MAX(member[i].sequencedNumber, NUMBER(a));
-          member[i].horizon = MAX(member[i].horizon, b)
-        :: else
-        fi
+        when(has(M.log, a), M.pos[a] = b; M.after[a] = 0);
+        when(SENDER(a) == i,
+          M.sequencedNumber = MAX(M.sequencedNumber, NUMBER(a)); M.horizon = MAX(M.horizon, b))
       /* MemberState.missed */
       :: kind == missed ->
-        if
-        :: SENDER(a) != i && !(member[i].has & BIT(a)) && !(member[i].reported & BIT(a)) ->
-          member[i].reported = member[i].reported | BIT(a);
-          member[i].has = member[i].has | BIT(a);
-          member[i].forgot = member[i].forgot | BIT(a);
-          member[i].pos[a] = b
-        :: else
-        fi
+        when(SENDER(a) != i && !has(M.log | M.reported, a),
+          add(M.reported, a); add(M.log, a); add(M.forgot, a); M.pos[a] = b)
       :: kind == lost ->
-        if
-        :: isNews(i, a) ->
-          member[i].passed = member[i].passed | BIT(a);
-          member[i].reported = member[i].reported | BIT(a)
-        :: else
-        fi;
+        when(isNews(i, a), add(M.passed, a); add(M.reported, a));
         advance(i, b)
       /* MemberState.collect */
       :: kind == collect ->
         each (n, MESSAGES) {
-          f[n] = NONE; f[n + 3] = 0;
           if
-#ifndef NO_COLLECTING
-#ifdef ONLY_OWN_COLLECTED
-          :: (member[i].has & BIT(n)) && SENDER(n) == i && (!member[i].pos[n] || member[i].pos[n] > a) ->
-#else
-          :: (member[i].has & BIT(n)) && (!member[i].pos[n] || member[i].pos[n] > a) ->
-#endif
-            f[n] = member[i].pos[n];
-            f[n + 3] = (member[i].forgot & BIT(n) -> FORGOTTEN : member[i].after[n])
-#endif
-          :: else
+          :: !NO_COLLECTING && has(M.log, n) && (!ONLY_OWN_COLLECTED || SENDER(n) == i) &&
+              (!M.pos[n] || M.pos[n] > a) ->
+            f[n] = M.pos[n]; f[n + 3] = (has(M.forgot, n) -> FORGOTTEN : M.after[n])
+          :: else -> f[n] = NONE; f[n + 3] = 0
           fi
         }
-        up[CONNECTION(member[i].at, i)] ! collected(f[0], f[1], f[2], f[3], f[4], f[5])
+        up(M.at, i) ! collected(f[0], f[1], f[2], f[3], f[4], f[5])
       /* MemberState.open, Outbox.open */
       :: kind == open ->
-        member[i].stage = isOpen;
-        everOpen = everOpen | BIT(i);
-        if
-        :: member[i].at == 2 && GENS > 2 ->
-          member[i].second.isKnown = true;
-          member[i].second.since = (b >> 2) & 31;
-          member[i].second.last = b >> 7
-        :: else
-        fi;
-        b = b & 3;
+        M.stage = isOpen;
+        add(everOpen, i);
+        when(M.at == 2 && GENS > 2, setRecovery(M.second, true, (b >> 2) & 31, b >> 7));
         advance(i, a);
-#ifndef NO_RESENDING
-        b = MIN(b, LAST_NUMBER(i));
-        member[i].sequencedNumber = MAX(member[i].sequencedNumber, b);
-        member[i].sent = member[i].sequencedNumber;
-#else
-        member[i].sent = LAST_NUMBER(i);
-#endif
+        step(NO_RESENDING, M.sequencedNumber = MAX(M.sequencedNumber, MIN(b & 3, LAST_NUMBER(i))));
+        M.sent = (NO_RESENDING -> LAST_NUMBER(i) : M.sequencedNumber);
         sendOwn(i)
       fi;
       kind = 0; a = 0; b = 0
@@ -371,80 +289,53 @@ end:
   od
 }
 
+#define tell(g, i, m, to, isForgotten) down(g, i) ! ((isForgotten) -> lost : message), m, to
+
 /* HubState.sequence: to all that are open, but for the one it comes from */
 inline sequence(g, m, isForgotten, from) {
-  hub[g].last++;
-  assert(hub[g].log[m] == 0);
-  hub[g].log[m] = POSITION(g, hub[g].last);
-  hub[g].known[SENDER(m)] = NUMBER(m);
-  if :: isForgotten -> hub[g].forgotten = hub[g].forgotten | BIT(m) :: else fi;
+  H.last++;
+  assert(H.log[m] == 0);
+  H.log[m] = POSITION(g, H.last);
+  H.known[SENDER(m)] = NUMBER(m);
+  when(isForgotten, add(H.forgotten, m));
   each (n, MEMBERS) {
-    if
-    :: n != from && hub[g].stage[n] == isOpen -> tell(g, n, m, hub[g].log[m], isForgotten)
-    :: else
-    fi
+    when(n != from && H.stage[n] == isOpen, tell(g, n, m, H.log[m], isForgotten))
   }
 }
 
-inline tell(g, i, m, to, isForgotten) {
-  if
-  :: isForgotten -> down[CONNECTION(g, i)] ! lost(m, to)
-  :: else -> down[CONNECTION(g, i)] ! message(m, to)
-  fi
-}
-
 /* HubState.reportMissed */
-inline reportMissed(g, i, m, to) {
-#ifndef NO_MISSED
-  down[CONNECTION(g, i)] ! missed(m, ((to) -> (to) : hub[g].own.last))
-#else
-  skip
-#endif
-}
+#define reportMissed(g, i, m, to) step(NO_MISSED, down(g, i) ! missed(m, ((to) -> (to) : H.own.last)))
 
 /* HubState.recovery: the first that could have had a message of a generation */
 inline findRecovery(g, generation) {
   if
-#ifndef NO_RECOVERIES
-  :: g > 2 && (generation) < 2 && hub[g].second.isKnown -> since = hub[g].second.since; last = hub[g].second.last
-#endif
+  :: !NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.isKnown -> since = H.second.since; last = H.second.last
   :: else ->
-    since = (hub[g].own.isKnown && (generation) < g -> hub[g].own.since : NONE);
-    last = (hub[g].own.isKnown && (generation) < g -> hub[g].own.last : NONE)
+    since = (H.own.isKnown && (generation) < g -> H.own.since : NONE);
+    last = (H.own.isKnown && (generation) < g -> H.own.last : NONE)
   fi
 }
 
 /* HubState.lowest */
 inline findLowest(g, j) {
   lowest = j;
-#ifndef NO_LOWEST
-  findRecovery(g, GENERATION(j));
-  lowest = MIN(lowest, since)
-#endif
+  step(NO_LOWEST, findRecovery(g, GENERATION(j)); lowest = MIN(lowest, since))
 }
 
 /* HubState.covers */
 inline findCovers(g, to, j) {
   last = j;
-  if
-  :: GENERATION(to) < GENERATION(j) -> findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last)
-  :: else
-  fi;
+  when(GENERATION(to) < GENERATION(j), findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last));
   covers = (to) <= last
 }
 
 /* Recovered.unite: one entry of a log joins what is known of the message */
 inline unite(m, to, after_) {
-  if
-  :: (to) != NONE ->
-    if
-    :: (to) == 0 -> unknown = unknown | BIT(m); place[m] = MIN(place[m], 2 * ((after_) & 127) + 1)
-    :: else -> place[m] = MIN(place[m], 2 * (to))
-    fi;
+  when((to) != NONE,
+    place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * ((after_) & 127) + 1));
     top[m] = (top[m] == NONE -> (to) : MAX(top[m], to));
-    if :: (after_) != FORGOTTEN -> payloads = payloads | BIT(m) :: else fi
-  :: else
-  fi
+    when((to) == 0, add(unknown, m));
+    when((after_) != FORGOTTEN, add(payloads, m)))
 }
 
 /* Recovered.merge */
@@ -453,350 +344,215 @@ inline beginMerge() {
   each (n, MESSAGES) { top[n] = NONE; place[n] = NONE }
 }
 
-inline endMerge() {
-  if
-  :: top[0] != NONE && top[1] != NONE && place[1] <= place[0] -> place[1] = (place[0] | 1)
-  :: else
-  fi;
-  todo = 7;
-  next()
-}
+#define mergeEntries(g, i) each (k, MESSAGES) { unite(k, entry(i, k), after(i, k)) }
 
-inline mergeEntries(g, i) {
-  each (k, MESSAGES) { unite(k, hub[g].entry[i * MESSAGES + k], hub[g].after[i * MESSAGES + k]) }
-}
+/* The messages in the order of places. The statements contain each(n, …). */
+#define eachMerged(...) \
+  when(top[0] != NONE && top[1] != NONE && place[1] <= place[0], place[1] = (place[0] | 1)); \
+  todo = 7; \
+  next(); \
+  do \
+  :: best != NONE -> __VA_ARGS__; next() \
+  :: else -> break \
+  od
 
-/* The next message in the order of places, or NONE. */
 inline next() {
   best = NONE;
   each (n, MESSAGES) {
-    if
-    :: (todo & BIT(n)) && top[n] != NONE && (best == NONE || place[n] < place[best]) -> best = n
-    :: else
-    fi
+    when(has(todo, n) && top[n] != NONE && (best == NONE || place[n] < place[best]), best = n)
   }
-  if :: best != NONE -> todo = todo & ~BIT(best) :: else fi
+  when(best != NONE, drop(todo, best))
 }
 
-#define offers(g, i, m) (hub[g].entry[(i) * MESSAGES + (m)] != NONE)
-#define isForgotten(m) (!(payloads & BIT(m)))
+#define offers(i, m) (entry(i, m) != NONE)
+#define isForgotten(m) (!has(payloads, m))
 /* HubState.origin, or NONE */
 #define origin(g, m) \
   (GENERATION(top[m]) < g -> GENERATION(top[m]) : \
-    (hub[g].stage[SENDER(m)] == recovering -> GENERATION(hub[g].joinedAt[SENDER(m)]) : NONE))
+    (H.stage[SENDER(m)] == recovering -> GENERATION(H.joinedAt[SENDER(m)]) : NONE))
 
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
-  x = hub[g].joinedAt[i];
+  x = H.joinedAt[i];
   findCovers(g, top[m], x);
   if
   /* Its log is to say what the others' say. */
-  :: offers(g, i, m) ->
-    if
-#ifdef NO_NUMBERS
-    :: false
-#else
-    :: hub[g].entry[(i) * MESSAGES + (m)] != top[m] -> down[CONNECTION(g, i)] ! sequenced(m, top[m])
-#endif
-    :: else
-    fi
-  :: SENDER(m) == i && !offers(g, i, m)
-  :: SENDER(m) != i && !offers(g, i, m) && covers ->
-    if
-    :: GENERATION(top[m]) < GENERATION(x) && top[m] > hub[g].since -> reportMissed(g, i, m, top[m])
-    :: else
-    fi
-  :: m == 0 && i != A && !offers(g, i, 0) && !covers && offers(g, i, 1) ->
+  :: offers(i, m) -> when(!NO_NUMBERS && entry(i, m) != top[m], down(g, i) ! sequenced(m, top[m]))
+  :: SENDER(m) == i && !offers(i, m)
+  :: SENDER(m) != i && !offers(i, m) && covers ->
+    when(GENERATION(top[m]) < GENERATION(x) && top[m] > H.since, reportMissed(g, i, m, top[m]))
+  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) ->
     z = origin(g, m);
-    if
-    :: z < GENERATION(x) ->
-      findRecovery(g, z);
-      z = (last == NONE -> POSITION(z, 0) : last);
-      reportMissed(g, i, m, z)
-    :: else
-    fi
-  :: else ->
-#ifndef NO_GIVING
-    z = isForgotten(m);
-    tell(g, i, m, top[m], z)
-#endif
+    when(z < GENERATION(x),
+      findRecovery(g, z); z = (last == NONE -> POSITION(z, 0) : last); reportMissed(g, i, m, z))
+  :: else -> z = isForgotten(m); step(NO_GIVING, tell(g, i, m, top[m], z))
   fi
 }
 
 /* HubState.open */
 inline openMember(g, i) {
-  hub[g].stage[i] = isOpen;
-#ifdef NO_NUMBERS
-  down[CONNECTION(g, i)] ! open(POSITION(g, hub[g].last), hub[g].own.since << 2 | hub[g].own.last << 7)
-#else
-  down[CONNECTION(g, i)] ! open(POSITION(g, hub[g].last),
-    (i == C -> 0 : hub[g].known[i]) | hub[g].own.since << 2 | hub[g].own.last << 7)
-#endif
+  H.stage[i] = isOpen;
+  down(g, i) ! open(POSITION(g, H.last),
+    (NO_NUMBERS || i == C -> 0 : H.known[i]) | H.own.since << 2 | H.own.last << 7)
 }
+
+#define openWaiting(g) \
+  each (y, MEMBERS) { when(H.stage[y] == recovering || H.stage[y] == joining, openMember(g, y)) }
 
 /* HubState.ask */
-inline ask(g, i, from) {
-  hub[g].waits = hub[g].waits | BIT(i);
-  down[CONNECTION(g, i)] ! collect(from, 0)
-}
+#define ask(g, i, from) add(H.waits, i); down(g, i) ! collect(from, 0)
 
 inline forgetCollected(g) {
-  each (n, MEMBERS * MESSAGES) { hub[g].entry[n] = NONE; hub[g].after[n] = 0 }
+  each (n, MEMBERS * MESSAGES) { H.entries[n] = NONE; H.afters[n] = 0 }
   n = 0
 }
 
-inline openWaiting(g) {
-  each (y, MEMBERS) {
-    if
-    :: hub[g].stage[y] == recovering || hub[g].stage[y] == joining -> openMember(g, y)
-    :: else
-    fi
-  }
-}
-
-inline setRecovery(g, from, to) {
-  hub[g].own.isKnown = true;
-  hub[g].own.since = from;
-  hub[g].own.last = to
-}
+/* HubState.keep */
+#define keep(g, m, to) H.log[m] = to; when(isForgotten(m), add(H.forgotten, m))
 
 /* HubState.endRecovery, recover */
 inline recover(g) {
   beginMerge();
   z = 0;
   each (y, MEMBERS) {
-    if
-    :: hub[g].stage[y] == recovering -> mergeEntries(g, y); z = MAX(z, hub[g].joinedAt[y])
-    :: else
-    fi
+    when(H.stage[y] == recovering, mergeEntries(g, y); z = MAX(z, H.joinedAt[y]))
   }
-  endMerge();
   each (k, MESSAGES) { z = (top[k] != NONE -> MAX(z, top[k]) : z) }
-  setRecovery(g, hub[g].since, z);
-#ifdef OPEN_BEFORE_GIVING
-  openWaiting(g);
-#endif
-  do
-  :: best != NONE ->
-    if
-    :: top[best] == 0 -> hub[g].last++; top[best] = POSITION(g, hub[g].last)
-    :: else
-    fi;
+  setRecovery(H.own, true, H.since, z);
+  moved(OPEN_BEFORE_GIVING, openWaiting(g);)
+  eachMerged(
+    when(top[best] == 0, H.last++; top[best] = POSITION(g, H.last));
     keep(g, best, top[best]);
-    hub[g].known[SENDER(best)] = MAX(hub[g].known[SENDER(best)], NUMBER(best));
+    H.known[SENDER(best)] = MAX(H.known[SENDER(best)], NUMBER(best));
     each (y, MEMBERS) {
-      if
-      :: hub[g].stage[y] == recovering || hub[g].stage[y] == isOpen -> giveOne(g, y, best)
-      :: else
-      fi
+      when(H.stage[y] == recovering || H.stage[y] == isOpen, giveOne(g, y, best))
     }
-    next()
-  :: else -> break
-  od;
+  );
   forgetCollected(g);
-  hub[g].phase = isOpen;
+  H.phase = isOpen;
   openWaiting(g)
 }
 
 /* HubState.repairNext */
 inline repairNext(g) {
-  if
-  :: hub[g].phase == isOpen && hub[g].repair == 0 ->
-    y = 0;
-    do
-    :: y < MEMBERS && hub[g].stage[y] != late -> y++
-    :: else -> break
-    od;
-    if
-    :: y < MEMBERS ->
-      x = hub[g].joinedAt[y];
-      if
-      :: hub[g].own.last == 0 && GENERATION(x) < g -> hub[g].since = x; setRecovery(g, x, x)
-      :: else
-      fi;
-      hub[g].repair = y + 1;
+  each (y, MEMBERS) {
+    when(H.phase == isOpen && H.repair == 0 && H.stage[y] == late,
+      x = H.joinedAt[y];
+      when(H.own.last == 0 && GENERATION(x) < g, H.since = x; setRecovery(H.own, true, x, x));
+      H.repair = y + 1;
       findLowest(g, x);
-      z = MIN(hub[g].since, lowest);
+      z = MIN(H.since, lowest);
       ask(g, y, z);
-      if
-      :: lowest < hub[g].since ->
-        each (n, MEMBERS) {
-          if :: hub[g].stage[n] == isOpen -> ask(g, n, lowest) :: else fi
-        }
-      :: else
-      fi
-    :: else
-    fi
-  :: else
-  fi
-}
-
-/* HubState.keep */
-inline keep(g, m, to) {
-  hub[g].log[m] = to;
-  if :: isForgotten(m) -> hub[g].forgotten = hub[g].forgotten | BIT(m) :: else fi
-}
-
-/* HubState.takeOver, reportLate */
-inline takeOver(g, i) {
-  beginMerge();
-  mergeEntries(g, i);
-  endMerge();
-  do
-  :: best != NONE ->
-    p = hub[g].log[best];
-    findRecovery(g, GENERATION(top[best]));
-    isLate = NUMBER(best) <= hub[g].known[SENDER(best)] || top[best] && last != NONE && top[best] <= last;
-    if
-    :: p == 0 && !isLate ->
-      z = isForgotten(best);
-      sequence(g, best, z, i);
-      p = hub[g].log[best]
-    :: p == 0 && isLate ->
       each (n, MEMBERS) {
-        if
-        :: n != i && hub[g].stage[n] == isOpen && SENDER(best) != n && hub[g].joinedAt[n] && (top[best] == 0 ||
-            hub[g].joinedAt[n] < top[best] || GENERATION(hub[g].joinedAt[n]) > GENERATION(top[best])) ->
-          reportMissed(g, n, best, top[best])
-        :: else
-        fi
-      }
-      z = (top[best] -> top[best] : hub[g].own.last);
-      keep(g, best, z)
-    :: else
-    fi;
-    if
-#ifdef OLD_POSITION
-    :: (p == 0 || p != top[best]) && (SENDER(best) == i -> (unknown & BIT(best)) != 0 : p != 0) ->
-#else
-    :: (p == 0 || p != top[best]) && (p != 0 || SENDER(best) == i && (unknown & BIT(best))) ->
-#endif
-      down[CONNECTION(g, i)] ! sequenced(best, (p -> p : hub[g].own.last))
-    :: else
-    fi;
-    next()
-  :: else -> break
-  od
+        when(lowest < H.since && H.stage[n] == isOpen, ask(g, n, lowest))
+      })
+  }
+}
+
+/* HubState.takeOver, reportLate: one message of its log */
+inline takeOver(g, i, m) {
+  p = H.log[m];
+  findRecovery(g, GENERATION(top[m]));
+  isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && last != NONE && top[m] <= last;
+  if
+  :: p == 0 && !isLate ->
+    z = isForgotten(m);
+    sequence(g, m, z, i);
+    p = H.log[m]
+  :: p == 0 && isLate ->
+    each (n, MEMBERS) {
+      when(n != i && H.stage[n] == isOpen && SENDER(m) != n && H.joinedAt[n] && (top[m] == 0 ||
+          H.joinedAt[n] < top[m] || GENERATION(H.joinedAt[n]) > GENERATION(top[m])),
+        reportMissed(g, n, m, top[m]))
+    }
+    z = (top[m] -> top[m] : H.own.last);
+    keep(g, m, z)
+  :: else
+  fi;
+  when((p == 0 || p != top[m]) && (p != 0 && !(OLD_POSITION && SENDER(m) == i) || SENDER(m) == i && has(unknown, m)),
+    down(g, i) ! sequenced(m, (p -> p : H.own.last)))
 }
 
 /* HubState.endRepair */
 inline endRepair(g) {
-  y = hub[g].repair - 1;
-#ifndef OTHERS_UNKNOWN
+  y = H.repair - 1;
   each (k, MEMBERS * MESSAGES) {
-    x = hub[g].entry[k];
-    if
-    :: k / MESSAGES != y && x != NONE && x != 0 && hub[g].log[k % MESSAGES] == 0 ->
-      z = k % MESSAGES;
-      payloads = (hub[g].after[k] == FORGOTTEN -> 0 : 7);
-      keep(g, z, x)
-    :: else
-    fi
+    x = H.entries[k];
+    z = k % MESSAGES;
+    when(!OTHERS_UNKNOWN && k / MESSAGES != y && x != NONE && x != 0 && H.log[z] == 0,
+      payloads = (H.afters[k] == FORGOTTEN -> 0 : 7); keep(g, z, x))
   }
-#endif
-  x = hub[g].joinedAt[y];
+  x = H.joinedAt[y];
   findLowest(g, x);
-  hub[g].since = MIN(hub[g].since, lowest);
-#ifndef NO_TAKING_OVER
-  takeOver(g, y);
-#endif
+  H.since = MIN(H.since, lowest);
+  beginMerge();
+  mergeEntries(g, y);
+  step(NO_TAKING_OVER, eachMerged(takeOver(g, y, best)));
   beginMerge();
   each (k, MESSAGES) {
-    if
-    :: hub[g].log[k] && !offers(g, y, k) ->
-      z = (hub[g].forgotten & BIT(k) -> FORGOTTEN : 0);
-      unite(k, hub[g].log[k], z)
-    :: else
-    fi
+    z = (has(H.forgotten, k) -> FORGOTTEN : 0);
+    when(H.log[k] && !offers(y, k), unite(k, H.log[k], z))
   }
-  endMerge();
-  do
-  :: best != NONE -> giveOne(g, y, best); next()
-  :: else -> break
-  od;
+  eachMerged(giveOne(g, y, best));
   forgetCollected(g);
   openMember(g, y);
-  hub[g].repair = 0;
+  H.repair = 0;
   repairNext(g)
 }
 
-#define isUp(g) (hub[g].alive && !hub[g].stopped)
-#define hasMessage(g, j) (up[CONNECTION(g, j)] ?? [message, _, _, _, _, _, _])
-#define isNewer(g) (highest > g)
+#define isUp(g) (H.alive && !H.stopped)
+#define hasMessage(g, j) (up(g, j) ?? [message, _, _, _, _, _, _])
+#define hasMessages(g) (hasMessage(g, A) || hasMessage(g, B))
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  hub[g].alive = false;
-  hub[g].phase = nothing;
-  hub[g].checked = false;
-  hub[g].last = 0; hub[g].since = 0; hub[g].repair = 0; hub[g].forgotten = 0;
-  hub[g].known[0] = 0; hub[g].known[1] = 0;
-  hub[g].own.isKnown = false; hub[g].own.since = 0; hub[g].own.last = 0;
-  hub[g].second.isKnown = false; hub[g].second.since = 0; hub[g].second.last = 0;
-  hub[g].waits = 0; hub[g].joined = 0; hub[g].expected = 0;
-  each (n, MESSAGES) { hub[g].log[n] = 0 }
-  each (n, MEMBERS) {
-    do :: up[CONNECTION(g, n)] ? _, _, _, _, _, _, _ :: empty(up[CONNECTION(g, n)]) -> break od;
-    hub[g].stage[n] = nothing; hub[g].joinedAt[n] = 0
-  }
+  H.alive = false; H.checked = false; H.phase = nothing; H.last = 0; H.since = 0; H.repair = 0; H.forgotten = 0;
+  H.known[0] = 0; H.known[1] = 0;
+  setRecovery(H.own, false, 0, 0);
+  setRecovery(H.second, false, 0, 0);
+  H.waits = 0; H.joined = 0; H.expected = 0;
+  each (n, MESSAGES) { H.log[n] = 0 }
+  each (n, MEMBERS) { clearUp(g, n); H.stage[n] = nothing; H.joinedAt[n] = 0 }
   forgetCollected(g)
 }
 
 /* HubState.received: a frame of member j */
 inline read(j) {
   atomic {
-    isUp(g) && nempty(up[CONNECTION(g, j)]) && (hub[g].checked || !hasMessage(g, j)) ->
+    isUp(g) && nempty(up(g, j)) && (H.checked || !hasMessage(g, j)) ->
     d_step {
-      up[CONNECTION(g, j)] ? kind, b0, b1, b2, b3, b4, b5;
+      up(g, j) ? kind, b0, b1, b2, b3, b4, b5;
       if
       /* HubState.join */
       :: kind == hello ->
-        hub[g].joinedAt[j] = b0;
-        hub[g].joined = (hub[g].phase == gathering -> hub[g].joined | BIT(j) : 0);
+        H.joinedAt[j] = b0;
+        H.joined = (H.phase == gathering -> H.joined | 1 << j : 0);
+        when(b0 && b1 && g > 2, setRecovery(H.second, true, b2, b3));
         if
-        :: b0 && b1 && g > 2 ->
-          hub[g].second.isKnown = true; hub[g].second.since = b2; hub[g].second.last = b3
-        :: else
-        fi;
-        if
-        :: b0 == 0 && hub[g].phase == isOpen -> openMember(g, j)
-#ifdef NO_REPAIR
-        :: b0 != 0 && hub[g].phase == isOpen -> openMember(g, j)
-#else
-        :: b0 != 0 && hub[g].phase == isOpen -> hub[g].stage[j] = late; repairNext(g)
-#endif
-        :: b0 != 0 && hub[g].phase == recovering -> hub[g].stage[j] = late
-        :: else -> hub[g].stage[j] = joining
+        :: (b0 == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
+        :: !NO_REPAIR && b0 != 0 && H.phase == isOpen -> H.stage[j] = late; repairNext(g)
+        :: b0 != 0 && H.phase == recovering -> H.stage[j] = late
+        :: else -> H.stage[j] = joining
         fi
       /* HubState.collectedAll */
       :: kind == collected ->
-        hub[g].waits = hub[g].waits & ~BIT(j);
-        hub[g].entry[j * MESSAGES] = b0; hub[g].after[j * MESSAGES] = b3;
-        hub[g].entry[j * MESSAGES + 1] = b1; hub[g].after[j * MESSAGES + 1] = b4;
-        hub[g].entry[j * MESSAGES + 2] = b2; hub[g].after[j * MESSAGES + 2] = b5;
+        drop(H.waits, j);
+        entry(j, 0) = b0; after(j, 0) = b3;
+        entry(j, 1) = b1; after(j, 1) = b4;
+        entry(j, 2) = b2; after(j, 2) = b5;
         if
-#ifdef EARLY_OPEN
-        :: hub[g].phase == recovering -> recover(g); repairNext(g)
-#else
-        :: hub[g].phase == recovering && hub[g].waits == 0 -> recover(g); repairNext(g)
-#endif
-        :: hub[g].phase == isOpen && hub[g].repair && hub[g].waits == 0 -> endRepair(g)
+        :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> recover(g); repairNext(g)
+        :: H.phase == isOpen && H.repair && H.waits == 0 -> endRepair(g)
         :: else
         fi
       /* HubState.post */
       :: kind == message ->
         if
-#ifdef NO_NUMBERS
-        :: true ->
-#else
-        :: NUMBER(b0) <= hub[g].known[SENDER(b0)] -> down[CONNECTION(g, j)] ! sequenced(b0, hub[g].own.last)
-        :: else ->
-#endif
-          sequence(g, b0, false, j);
-          down[CONNECTION(g, j)] ! sequenced(b0, hub[g].log[b0])
+        :: !NO_NUMBERS && NUMBER(b0) <= H.known[SENDER(b0)] -> down(g, j) ! sequenced(b0, H.own.last)
+        :: else -> sequence(g, b0, false, j); down(g, j) ! sequenced(b0, H.log[b0])
         fi
       fi;
-      hub[g].checked = false;
+      H.checked = false;
       kind = 0; b0 = 0; b1 = 0; b2 = 0; b3 = 0; b4 = 0; b5 = 0
     }
   }
@@ -808,53 +564,28 @@ proctype HubProcess(byte g) {
 end:
   do
   /* HubState.endGathering, tickJoining */
-  :: d_step { isUp(g) && hub[g].phase == gathering && hub[g].joined &&
-#ifdef NO_GATHERING
-      true ->
-#elif defined(LATE)
-      !(hub[g].expected & ~hub[g].joined & ~BIT(LATE)) ->
-#else
-      !(hub[g].expected & ~hub[g].joined) ->
-#endif
-      hub[g].phase = recovering;
-      hub[g].joined = 0; hub[g].expected = 0;
+  :: d_step { isUp(g) && H.phase == gathering && H.joined && (NO_GATHERING || !(H.expected & ~H.joined)) ->
+      H.phase = recovering;
+      H.joined = 0; H.expected = 0;
       z = NONE;
       each (y, MEMBERS) {
-        x = hub[g].joinedAt[y];
-        if
-        :: hub[g].stage[y] == joining && x -> findLowest(g, x); z = MIN(z, lowest)
-        :: else
-        fi
+        x = H.joinedAt[y];
+        when(H.stage[y] == joining && x, findLowest(g, x); z = MIN(z, lowest))
       }
-      hub[g].since = (z == NONE -> 0 : z);
+      H.since = (z == NONE -> 0 : z);
       each (y, MEMBERS) {
-        if
-        :: hub[g].stage[y] == joining && hub[g].joinedAt[y] ->
-          hub[g].stage[y] = recovering; ask(g, y, hub[g].since)
-        :: else
-        fi
+        when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.since))
       }
-      if
-      :: hub[g].waits == 0 -> recover(g); repairNext(g)
-      :: else
-      fi
+      when(H.waits == 0, recover(g); repairNext(g))
     }
   :: read(A)
   :: read(B)
   :: read(C)
   /* HubServer.handle, look: a look at the folder, before a batch with messages and when it changes. */
-  :: d_step { isUp(g) && !isNewer(g) && !hub[g].checked && (hasMessage(g, A) || hasMessage(g, B)) ->
-      hub[g].checked = true
+  :: d_step { isUp(g) && !H.checked && hasMessages(g) && (highest == g || NO_FOLDER_CHECK) -> H.checked = true }
+  :: d_step { isUp(g) && highest > g && !NO_FOLDER_CHECK && (hasMessages(g) || !FOLDER_CHECK_ON_MESSAGE) ->
+      endHub(g)
     }
-#if defined(NO_FOLDER_CHECK)
-  :: d_step { isUp(g) && isNewer(g) && !hub[g].checked && (hasMessage(g, A) || hasMessage(g, B)) ->
-      hub[g].checked = true
-    }
-#elif defined(FOLDER_CHECK_ON_MESSAGE)
-  :: d_step { isUp(g) && isNewer(g) && (hasMessage(g, A) || hasMessage(g, B)) -> endHub(g) }
-#else
-  :: d_step { isUp(g) && isNewer(g) -> endHub(g) }
-#endif
   od
 }
 
@@ -863,86 +594,56 @@ end:
  * for who has died meanwhile.
  */
 inline die(i) {
-  each (n, GENS) {
-    hub[n + 1].expected = hub[n + 1].expected & ~BIT(i);
-    do :: down[n * MEMBERS + i] ? _, _, _ :: empty(down[n * MEMBERS + i]) -> break od
-  }
-  member[i].dead = true;
-  member[i].stage = nothing; member[i].at = 0; member[i].position = 0; member[i].horizon = 0;
-  member[i].has = 0; member[i].forgot = 0; member[i].sent = 0; member[i].sequencedNumber = 0;
-  member[i].passed = 0; member[i].heard = 0; member[i].reported = 0;
-  each (n, MESSAGES) { member[i].pos[n] = 0; member[i].after[n] = 0 }
+  each (n, GENS) { drop(hub[n + 1].expected, i); clearDown(n + 1, i) }
+  M.dead = true;
+  M.stage = nothing; M.at = 0; M.position = 0; M.horizon = 0;
+  M.log = 0; M.forgot = 0; M.sent = 0; M.sequencedNumber = 0;
+  M.passed = 0; M.heard = 0; M.reported = 0;
+  each (n, MESSAGES) { M.pos[n] = 0; M.after[n] = 0 }
 }
 
 /* A hub dies, or is stopped and wakes up, or neither; with it the member in whose process it is. */
 proctype Fate(byte g) {
   if
   :: skip
-  :: d_step { hub[g].alive ->
-      x = hub[g].owner;
-      if :: x < MEMBERS -> die(x) :: else fi;
-      endHub(g)
-    }
-#ifndef NO_STOPS
-  :: d_step { hub[g].alive -> hub[g].stopped = true };
-    d_step { hub[g].stopped = false }
-#endif
+  :: d_step { H.alive -> x = H.owner; when(x < MEMBERS, die(x)); endHub(g) }
+  :: d_step { !NO_STOPS && H.alive -> H.stopped = true }; H.stopped = false
   fi
 }
 
-/* A message of a sender that comes late may be too late; then it is reported. */
-#if (defined(OWNED) && !defined(NO_STOPS)) || defined(LATE)
-#define EXCUSE(i) member[i].reported
-#else
-#define EXCUSE(i) 0
-#endif
-
 /* What holds when nobody can do anything. */
 proctype Rest() {
+  byte i;
   timeout ->
   d_step {
     assert(hub[highest].alive && hub[highest].phase == isOpen);
-    each (y, MEMBERS) {
-      if
-      :: !member[y].dead ->
-        assert(member[y].stage == isOpen && member[y].at == highest);
-        assert(member[y].sequencedNumber == LAST_NUMBER(y));
-        each (k, MESSAGES) {
-          assert(member[SENDER(k)].dead || !(member[SENDER(k)].has & BIT(k)) || !(due[k] & BIT(y)) ||
-            ((member[y].heard | EXCUSE(y)) & BIT(k)))
-        }
-      :: else
-      fi
+    each (i, MEMBERS) {
+      assert(M.dead || M.stage == isOpen && M.at == highest && M.sequencedNumber == LAST_NUMBER(i));
+      each (k, MESSAGES) {
+        assert(M.dead || member[SENDER(k)].dead || !has(member[SENDER(k)].log, k) || !has(due[k], i) ||
+          has(M.heard, k) || OWNED && !NO_STOPS && has(M.reported, k))
+      }
     }
-    y = 0
   }
 }
 
 init {
+  byte i, g;
   d_step {
-    each (y, GENS) { z = y + 1; forgetCollected(z) }
-    hub[1].alive = true; hub[1].phase = isOpen;
-#ifdef OWNED
-    hub[1].owner = A;
-#else
-    hub[1].owner = MEMBERS;
-#endif
-    each (y, MEMBERS) {
-      member[y].stage = isOpen; member[y].at = 1; member[y].position = POSITION(1, 0);
-      hub[1].stage[y] = isOpen;
-      everOpen = everOpen | BIT(y)
+    for (g : 1 .. GENS) { forgetCollected(g) }
+    g = 1;
+    H.alive = true; H.phase = isOpen; H.owner = OWNER(A);
+    each (i, MEMBERS) {
+      M.stage = away;
+      when(i != C || !NEWCOMER,
+        M.stage = isOpen; M.at = 1; M.position = POSITION(1, 0);
+        H.stage[i] = isOpen;
+        add(everOpen, i))
     }
-#ifdef NEWCOMER
-    member[C].stage = away; member[C].at = 0; member[C].position = 0;
-    hub[1].stage[C] = nothing;
-    everOpen = everOpen & ~BIT(C);
-#endif
-    z = 0
   }
   atomic {
-    each (y, GENS) { run HubProcess(y + 1) }
-    each (y, GENS - 1) { run Fate(y + 1) }
-    run MemberProcess(A); run MemberProcess(B); run MemberProcess(C);
+    for (g : 1 .. GENS) { run HubProcess(g); when(g < GENS, run Fate(g)) }
+    each (i, MEMBERS) { run MemberProcess(i) }
     run Rest()
   }
 }

@@ -1,62 +1,98 @@
 /*
- * A state: who tells its changes, and what its observers know.
+ * A state: which thread makes the calls, and what the observers know.
  *
  * Two threads set a state that two observers follow. The second registers at any time, with a first call,
- * and is paused and resumed. With DERIVED, three threads set two states, and a state that is derived from
- * both has an observer. The states that are reached in any interleaving are searched for
+ * and is paused and resumed. With FINISHED there is one observer, and the state finishes at any time. With
+ * DERIVED, three threads set two states, and a state that is derived from both has an observer. The states
+ * that are reached in any interleaving are searched for
  *
- *   a lost change        the first observer does not hear of a set, or the last of them is told to nobody (K14)
+ *   a lost change        the first observer is not called for a set                                       (K14)
  *   a repeated change    an observer is called with what it knows                                         (K14)
  *   a lost newest value  the second observer ends with another value than the state                       (K14)
- *   an older value       a derived state tells an older value of one state after a newer one              (K14)
- *   a wrong number       a derived state tells more or fewer values than there were changes               (K14)
+ *   a cut end            an observer ends before the changes that were set before the end                  (K7)
+ *   an older value       a derived state has an older value of one state after a newer one                (K14)
+ *   a wrong number       a derived state has more or fewer values than there were changes                 (K14)
  *
- * A step is what happens under a lock, or a call. Offers to other threads are left out: they only move the
- * turn.
+ * A step is what happens under a lock, or a call. A thread may offer the rest after each call of another
+ * thread, as if `Turn.foreignLimit` were any number.
  *
- * step NOT_QUEUED        Broadcaster/StateStorage.swift:set                  who sets while another tells leaves the change there
- * step NO_LAST_LOOK      Following/Teller.swift:end                         who tells looks for changes before it stops
- * step TOLD_AGAIN        Following/Following.swift:isNew                     what an observer knows is not told
+ * step NOT_ADDED         Broadcaster/StateStorage.swift:add                  a set during the turn of another thread adds its change
+ * step BEGUN_AHEAD       Following/Teller.swift:isIdle                       no turn begins ahead of calls that wait
+ * step NO_LAST_LOOK      Following/Teller.swift:end                          a turn does not end while calls wait
+ * step TWO_TURNS         Following/Teller.swift:next                         a thread without the turn makes no calls during one
+ * step NOT_TAKEN_BACK    Following/Teller.swift:makeCalls                    an offer that no thread takes is taken back
+ * step TOLD_AGAIN        Following/Following.swift:isNew                     an observer is not called with what it knows
  * step FIRST_UNASKED     Broadcaster/StateStorage.swift:register             an observer that begins asks for the newest value
  * step RESUMED_UNASKED   Lifetime/Registration.swift:tellMissed              and so does one that resumes and has missed something
- * step MISSED_LATER      ObserverList/Observer.swift:noteMiss                who is paused misses in the same step
- * step NO_TURN           Derived/DerivedNode.swift:take                      one thread at a time computes (run 2)
- * step SLOT_TOO_EARLY    Derived/DerivedNode.swift:compute                   what was received is stored in that turn (run 2)
- * step LEFT_UNCALLED     Derived/DerivedNode.swift:take                      who leaves an update looks whether it has a turn (run 2)
+ * step MISSED_LATER      ObserverList/Observer.swift:noteMiss                a paused observer misses in the same step
+ * step TURNLESS_END      Broadcaster/StateStorage.swift:finish               the end waits for its turn (run 2)
+ * step NO_TURN           Derived/DerivedNode.swift:take                      one thread at a time computes (run 3)
+ * step SLOT_TOO_EARLY    Derived/DerivedNode.swift:compute                   what was received is stored in that turn (run 3)
+ * step LEFT_UNCALLED     Derived/DerivedNode.swift:take                      a thread that adds an update looks for the turn (run 3)
  *
  * run -DSETS=2
+ * run -DSETS=2 -DFINISHED
  * run -DSETS=2 -DDERIVED
  */
 
-#ifndef SETS
-#define SETS 2
-#endif
+#include "steps.h"
 
-#ifndef DERIVED
+/* Turn: whether a thread makes calls, and those that wait: two numbers, and the thread that has added them.
+ * There is one for each state, and the last is that of `Taps`. */
+#define TAPS 2
+bool isTaken[TAPS + 1];
+chan waiting[TAPS + 1] = [8] of { byte, byte, byte };
+byte revision[TAPS];
 
-/* StateHead and Turn: the number of the value, whether a thread tells, and what waits: for all observers that
- * are registered, for the first alone, or for the second alone. */
+inline begin(t, isBegun) {
+  isBegun = !isTaken[t] && (BEGUN_AHEAD || empty(waiting[t]));
+  isTaken[t] = isTaken[t] || isBegun
+}
+
+/* Turn.next; the call; and maybe Turn.offer. Macros, because a call may make those of another turn. */
+#define makeCalls(t, isMine, a, b, call) \
+  do \
+  :: atomic { \
+       if \
+       :: isTaken[t] && !isMine && !TWO_TURNS -> break \
+       :: else -> \
+         isTaken[t] = nempty(waiting[t]); \
+         when(!isTaken[t], isMine = false; break); \
+         waiting[t] ? a, b, adder; \
+         isMine = true; \
+         isForeign = adder != _pid \
+       fi \
+     }; \
+     call; \
+     if \
+     :: isForeign -> atomic { isTaken[t] = false; isMine = false; when(NOT_TAKEN_BACK, break) } \
+     :: true \
+     fi \
+  od
+
+#define endTurn(t, isMine, a, b, call) \
+  atomic { isTaken[t] = nempty(waiting[t]) && !NO_LAST_LOOK; isMine = isTaken[t] }; \
+  when(isMine, makeCalls(t, isMine, a, b, call))
+
+#if !DERIVED
+
+/* A call of all observers that are registered, of the first alone, or of the second alone; or the end. */
 #define ALL 0
 #define FIRST 1
 #define SECOND 2
-byte revision = 1;
-bool isTelling;
-chan waiting = [8] of { byte, byte };
+#define END 3
 
 bool isRegistered;         /* the second observer is in the list */
 bool isPaused, isMissed;   /* its registration word */
+bool hasEnded;
 byte told[2];              /* Following: what each observer knows */
 
-/* Following.swift: isNew; the observer is called. */
-inline hear(observer, number) {
+/* Following.isNew; the observer is called. */
+inline hear(observer) {
   d_step {
     if
-#ifndef TOLD_AGAIN
-    :: number <= told[observer]
+    :: !TOLD_AGAIN && number <= told[observer] || hasEnded
     :: else ->
-#else
-    :: true ->
-#endif
       assert(number > told[observer]);
       assert(observer == 1 || number == told[observer] + 1);
       told[observer] = number
@@ -64,247 +100,139 @@ inline hear(observer, number) {
   }
 }
 
-/* ObserverRegistry+Walk.swift: callCarefully, isCalled */
-inline call(kind, number) {
+/* ObserverRegistry.finish, or its walk: callCarefully, isCalled. */
+inline call() {
+  when(kind == END, assert(told[0] == number); hasEnded = true);
+  when(kind == ALL || kind == FIRST, hear(0));
   if
-  :: kind != SECOND -> hear(0, number)
-  :: else
-  fi;
-  if
-  :: kind != FIRST ->
-#ifndef MISSED_LATER
-    atomic {
-      if
-      :: isPaused -> isMissed = true; mayCall = false
-      :: else -> mayCall = true
-      fi
-    }
-#else
+  :: kind == ALL || kind == SECOND ->
+#if MISSED_LATER
     mayCall = !isPaused;
-    if
-    :: !mayCall -> isMissed = true
-    :: else
-    fi;
+    when(!mayCall, isMissed = true);
+#else
+    atomic { mayCall = !isPaused; isMissed = isMissed || isPaused };
 #endif
-    if
-    :: mayCall -> hear(1, number)
-    :: else
-    fi
+    when(mayCall, hear(1))
   :: else
   fi
 }
 
-/* StateStorage.swift: goOn */
-inline goOn() {
-  do
-  :: atomic {
-#ifdef NO_LAST_LOOK
-       isTelling = false; isMine = false
-#else
-       if
-       :: len(waiting) == 0 -> isTelling = false; isMine = false
-       :: else -> waiting ? kind, number
-       fi
-#endif
-     }
-     if
-     :: isMine -> call(kind, number)
-     :: else -> break
-     fi
-  od
-}
+inline leave() { makeCalls(0, isMine, kind, number, call()) }
 
-/* StateStorage.swift: tellNewest */
+/* StateStorage.tellNewest */
 inline ask() {
-  atomic { waiting ! SECOND, revision; isMine = !isTelling; isTelling = true }
-  if
-  :: isMine -> goOn()
-  :: else
-  fi
-}
-
-/* StateStorage.swift: set */
-proctype Setter() {
-  byte count, kind, number;
-  bool isMine, mayCall;
-  do
-  :: count < SETS ->
-    atomic {
-      revision++;
-      number = revision;
-      kind = (isRegistered -> ALL : FIRST);
-      isMine = !isTelling;
-      if
-      :: isMine -> isTelling = true
-#ifndef NOT_QUEUED
-      :: else -> waiting ! kind, number
-#else
-      :: else
-#endif
-      fi
-    }
-    if
-    :: isMine -> call(kind, number); goOn()
-    :: else
-    fi;
-    count++
-  :: else -> break
-  od
+  waiting[0] ! SECOND, revision[0], _pid;
+  leave()
 }
 
 proctype Second() {
-  byte kind, number;
-  bool isMine, mayCall, isToAsk;
+  byte kind, number, adder;
+  bool isMine, isForeign, mayCall, isToAsk;
   isRegistered = true;
-#ifndef FIRST_UNASKED
-  ask();
-#endif
+  step(FIRST_UNASKED, ask());
   isPaused = true;
   /* Observer.swift: resume */
   atomic { isPaused = false; isToAsk = isMissed; isMissed = false }
-#ifndef RESUMED_UNASKED
-  if
-  :: isToAsk -> ask()
-  :: else
-  fi
-#endif
+  step(RESUMED_UNASKED, when(isToAsk, ask()))
 }
 
-init {
-  told[0] = 1;
-  atomic {
-    run Setter();
-    run Setter();
-    run Second()
-  }
-  d_step {
-    _nr_pr == 1 ->
-    assert(!isTelling && len(waiting) == 0);
-    assert(told[0] == revision);
-    assert(told[1] == revision)
-  }
+/* StateStorage.finish */
+proctype Finish() {
+  byte kind, number, adder;
+  bool isMine, isForeign, mayCall;
+#if TURNLESS_END
+  d_step { kind = END; number = revision[0] };
+  call()
+#else
+  waiting[0] ! END, revision[0], _pid;
+  leave()
+#endif
 }
 
 #else
 
-/* Two states, the first of which two threads set. */
-byte revision[2];
-bool isTelling[2];
-chan first = [8] of { byte };
-chan second = [8] of { byte };
+/* The slots of the taps, and what the derived state had last. */
+byte slot[TAPS], last[TAPS];
 
-/* The node of the derived state: its turn, the updates that wait, the slots, and what was told last. */
-bool isNodeTelling;
-chan updates = [8] of { byte, byte };
-byte slot[2];
-byte last[2];
-
-/* DerivedNode.swift: compute; the values are read one after the other, and the observer is called. */
-inline compute(state, number) {
-#ifndef SLOT_TOO_EARLY
-  slot[state] = number;
-#endif
+/* Taps.compute; the values are read one after the other, and the observer is called. */
+inline compute() {
+  step(SLOT_TOO_EARLY, slot[tap] = update);
   one = slot[0];
   two = slot[1];
   d_step {
     assert(one >= last[0] && two >= last[1]);
     assert(one + two == last[0] + last[1] + 1);
     last[0] = one;
-    last[1] = two
+    last[1] = two;
+    one = 0; two = 0
   }
 }
 
-/* Teller.swift: makeCalls */
-inline makeCalls() {
-  do
-  :: atomic {
-       if
-       :: isNodeTelling && !isNodeMine -> isCalled = false
-       :: else ->
-         isCalled = len(updates) > 0;
-         isNodeTelling = isCalled;
-         if
-         :: isCalled -> updates ? state, number
-         :: else
-         fi
-       fi
-     }
-     if
-     :: isCalled -> isNodeMine = true; compute(state, number)
-     :: else -> break
-     fi
-  od
-}
-
-/* DerivedNode.swift: take */
-inline take(state, number) {
-#ifdef SLOT_TOO_EARLY
-  slot[state] = number;
-#endif
-#ifdef NO_TURN
-  compute(state, number)
+/* Taps.take */
+inline call() {
+  d_step { tap = mine; update = number };
+  moved(SLOT_TOO_EARLY, slot[tap] = update;)
+#if NO_TURN
+  compute()
 #else
-  atomic {
-    isNodeMine = !isNodeTelling && len(updates) == 0;
-    if
-    :: isNodeMine -> isNodeTelling = true
-    :: else
-    fi
-  }
+  atomic { begin(TAPS, hasTaps) };
   if
-  :: isNodeMine -> compute(state, number); makeCalls()
+  :: hasTaps -> compute(); endTurn(TAPS, hasTaps, tap, update, compute())
   :: else ->
-    updates ! state, number;
-#ifndef LEFT_UNCALLED
-    makeCalls()
-#endif
+    waiting[TAPS] ! tap, update, _pid;
+    step(LEFT_UNCALLED, makeCalls(TAPS, hasTaps, tap, update, compute()))
   fi
 #endif
 }
 
+inline leave() { makeCalls(mine, isMine, kind, number, call()) }
+
+#endif
+
+/* StateStorage.set; tellFirst, or leave. */
 proctype Setter(byte mine) {
-  byte count, state, number, one, two;
-  bool isMine, isNodeMine, isCalled;
-  do
-  :: count < SETS ->
+  byte count, kind, number, adder, tap, update, one, two;
+  bool isMine, isForeign, mayCall, hasTaps;
+  for (count : 1 .. SETS) {
     atomic {
       revision[mine]++;
       number = revision[mine];
-      isMine = !isTelling[mine];
-      if
-      :: isMine -> isTelling[mine] = true
-      :: !isMine && mine == 0 -> first ! number
-      :: else -> second ! number
-      fi
-    }
-    do
-    :: isMine ->
-      state = mine;
-      take(state, number);
-      atomic {
-        if
-        :: mine == 0 && len(first) > 0 -> first ? number
-        :: mine == 1 && len(second) > 0 -> second ? number
-        :: else -> isTelling[mine] = false; isMine = false
-        fi
-      }
-    :: else -> break
-    od;
-    count++
-  :: else -> break
-  od
+#if !DERIVED
+      /* Place.limit */
+      kind = (isRegistered -> ALL : FIRST);
+#endif
+      begin(mine, isMine);
+      when(!isMine, step(NOT_ADDED, waiting[mine] ! kind, number, _pid))
+    };
+    if
+    :: isMine -> call(); endTurn(mine, isMine, kind, number, call())
+    :: else -> leave()
+    fi
+  }
 }
 
 init {
+  byte turn;
   atomic {
     run Setter(0);
     run Setter(0);
+#if DERIVED
     run Setter(1)
+#elif FINISHED
+    run Finish()
+#else
+    run Second()
+#endif
   }
+  _nr_pr == 1 ->
   d_step {
-    _nr_pr == 1 ->
-    assert(!isNodeTelling && len(updates) == 0);
+    for (turn : 0 .. TAPS) { assert(!isTaken[turn] && empty(waiting[turn])) }
+#if DERIVED
     assert(last[0] == revision[0] && last[1] == revision[1])
+#elif FINISHED
+    assert(hasEnded)
+#else
+    assert(told[0] == revision[0] && told[1] == revision[0])
+#endif
   }
 }
-#endif
