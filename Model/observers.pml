@@ -30,43 +30,43 @@
  * post that leaves takes it with an exchange: the steps BLIND_FLAG, STALE_TICKET and TORN_LEAVING do each
  * of these in two parts, or without looking at the result.
  *
- * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                         a post names what it walks
- * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                         before it reads anything of it
- * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
- * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
- * step EARLY_MASK_BIT     ObserverList/ObserverRegistry.swift:enter                    after it has announced itself
- * step LATE_MASK_BIT      ObserverList/ObserverRegistry.swift:enter                    and before it reads the clock (run 6)
- * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that (run 6)
- * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
- * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
- * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                   and takes that back before it looks again (run 4)
- * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                   and reads the clock again (run 6)
- * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                the registration word is checked
- * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
- * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
- * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                        an end is written to the word
- * step NO_TAKING          ObserverList/Entries.swift:take                              and the observer taken out
- * step LATE_TAKING        ObserverList/Entries.swift:take                              before the reservations are read
- * step LATE_WITHDRAWAL    ObserverList/Entries.swift:withdraw                          as are the empty places at the end
- * step NO_RESTORING       ObserverList/Entries.swift:restore                           those in reach are not used again
- * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out (run 6)
- * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read (run 6)
- * step LATE_FORGETTING    ObserverList/ObserverRegistry+Reclamation.swift:scan         nor are bits forgotten after that
- * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan         the bit of a thread that is inside is set again
- * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
- * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
- * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
- * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep         what a post may hold is kept
- * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire       memory as well
- * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end          after a list moved the reservations are read again
- * step NO_TICK            ObserverList/ObserverRegistry.swift:tick                     new memory has a time of its own
- * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:insert                   the clock shows an entry that is in place
- * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                   and posts that begin later reach it
- * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait         who waits waits for the posts in reach
- * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end          also if the registration had ended
- * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases (run 2)
- * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back (run 2)
- * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
+ * step NO_ANNOUNCEMENT    Engine/ThreadRecord.swift:push                         a post names what it walks
+ * step LATE_ANNOUNCEMENT  Engine/ThreadRecord.swift:push                         before it reads anything of it
+ * step NO_OPEN_BOUND      Engine/ThreadRecord.swift:push                         until it has read, it may hold everything
+ * step NO_MASK_BIT        Engine/ObserverRegistry.swift:enter                    a post sets its thread's bit
+ * step EARLY_MASK_BIT     Engine/ObserverRegistry.swift:enter                    after it has announced itself
+ * step LATE_MASK_BIT      Engine/ObserverRegistry.swift:enter                    and before it reads the clock (run 6)
+ * step EARLY_WATERMARK    Engine/ObserverRegistry.swift:enter                    and reads the clock after that (run 6)
+ * step NO_WATERMARK       Engine/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
+ * step NO_SETTLING        Engine/ObserverRegistry.swift:settle                   a post says what it can reach
+ * step NO_REOPENING       Engine/ObserverRegistry.swift:reopen                   and takes that back before it looks again (run 4)
+ * step NO_CLOCK_AGAIN     Engine/ObserverRegistry.swift:reopen                   and reads the clock again (run 6)
+ * step NO_CHECK           Engine/ObserverRegistry+Walk.swift:call                the registration word is checked
+ * step TORN_LEAVING       Engine/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
+ * step NO_LOOK_ON_LEAVING Engine/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
+ * step NO_ENDED_BIT       Engine/Observer.swift:markEnded                        an end is written to the word
+ * step NO_TAKING          Engine/Entries.swift:take                              and the observer taken out
+ * step LATE_TAKING        Engine/Entries.swift:take                              before the reservations are read
+ * step LATE_WITHDRAWAL    Engine/Entries.swift:withdraw                          as are the empty places at the end
+ * step NO_RESTORING       Engine/Entries.swift:restore                           those in reach are not used again
+ * step NO_STORE           Engine/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out (run 6)
+ * step LATE_STORE         Engine/ObserverRegistry+Reclamation.swift:scan         before the reservations are read (run 6)
+ * step LATE_FORGETTING    Engine/ObserverRegistry+Reclamation.swift:scan         nor are bits forgotten after that
+ * step NO_BIT_AGAIN       Engine/ObserverRegistry+Reclamation.swift:scan         the bit of a thread that is inside is set again
+ * step NO_FLAG            Engine/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
+ * step BLIND_FLAG         Engine/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
+ * step STALE_TICKET       Engine/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
+ * step NO_KEEPING         Engine/ObserverRegistry+Reclamation.swift:keep         what a post may hold is kept
+ * step NO_KEEPING_BUFFERS Engine/ObserverRegistry+Reclamation.swift:retire       memory as well
+ * step NO_NEW_SCAN        Engine/ObserverRegistry+Reclamation.swift:end          after a list moved the reservations are read again
+ * step NO_TICK            Engine/ObserverRegistry.swift:tick                     new memory has a time of its own
+ * step EARLY_CLOCK        Engine/ObserverRegistry.swift:insert                   the clock shows an entry that is in place
+ * step NO_CLOCK           Engine/ObserverRegistry.swift:insert                   and posts that begin later reach it
+ * step NO_WAITING         Engine/ObserverRegistry+Reclamation.swift:wait         who waits waits for the posts in reach
+ * step NO_LATE_WAITING    Engine/ObserverRegistry+Reclamation.swift:end          also if the registration had ended
+ * step FIRST_FREES        Engine/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases (run 2)
+ * step NO_NARROWING       Engine/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back (run 2)
+ * step NO_RESUMING        Engine/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their
  * observers twice; upper bounds that are seen late; ends that are.

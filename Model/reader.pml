@@ -14,19 +14,19 @@
  * The state, the continuation and what the reader has taken together have a lock each, so a step here is one
  * such section. Without a bound the reader takes all that waits, and reads from that first.
  *
- * step NO_WAKING          Delivery/MailboxState.swift:admit                      what comes wakes a reader that waits
- * step WAKING_TWICE       Delivery/MailboxState.swift:admit                      once
- * step NO_ROOM            Delivery/MailboxState.swift:admit                      and takes no room in the buffer
- * step WAITING_BLINDLY    Delivery/MailboxState.swift:wait                       who waits has looked for what came meanwhile
- * step WAITING_AFTER_END  Delivery/MailboxState.swift:wait                       and for the end
- * step NO_WAKING_AT_END   Delivery/MailboxState.swift:finish                     the end wakes a reader that waits
- * step TAKING_IN_LATE     Delivery/MailboxState.swift:admit                      what comes after the end is refused
- * step NEWER_FIRST        Delivery/MailboxState.swift:read                       what a reader was woken for is read first
- * step LATE_CONTINUATION  Internal/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
- * step NO_GOING_ON        Internal/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
- * step LEAVING_VALUES     Internal/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind (run 2)
- * step LEAVING_TAKEN      Internal/SequenceBuffer.swift:finish                   nor what it has taken together (run 4)
- * step TAKEN_TOO_EARLY    Internal/SequenceBuffer.swift:finish                   which may be until the state is empty (run 4)
+ * step NO_WAKING          Engine/Mailbox/MailboxState.swift:admit                      what comes wakes a reader that waits
+ * step WAKING_TWICE       Engine/Mailbox/MailboxState.swift:admit                      once
+ * step NO_ROOM            Engine/Mailbox/MailboxState.swift:admit                      and takes no room in the buffer
+ * step WAITING_BLINDLY    Engine/Mailbox/MailboxState.swift:wait                       who waits has looked for what came meanwhile
+ * step WAITING_AFTER_END  Engine/Mailbox/MailboxState.swift:wait                       and for the end
+ * step NO_WAKING_AT_END   Engine/Mailbox/MailboxState.swift:finish                     the end wakes a reader that waits
+ * step TAKING_IN_LATE     Engine/Mailbox/MailboxState.swift:admit                      what comes after the end is refused
+ * step NEWER_FIRST        Engine/Mailbox/MailboxState.swift:read                       what a reader was woken for is read first
+ * step LATE_CONTINUATION  Delivery/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
+ * step NO_GOING_ON        Delivery/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
+ * step LEAVING_VALUES     Delivery/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind (run 2)
+ * step LEAVING_TAKEN      Delivery/SequenceBuffer.swift:finish                   nor what it has taken together (run 4)
+ * step TAKEN_TOO_EARLY    Delivery/SequenceBuffer.swift:finish                   which may be until the state is empty (run 4)
  *
  * run -DPOSTS=3
  * run -DPOSTS=2 -DCANCELED

@@ -13,15 +13,15 @@
  *
  * That what a post may hold is kept until it leaves is taken for granted here: `observers.pml` shows it.
  *
- * step KEY_FIRST      Unsafe/AddressTable.swift:insert               the key is written last
- * step LATE_WATERMARK ObserverList/ObserverRegistry.swift:enter      a post has its watermark before it searches
- * step NO_COMPARISON  ObserverList/ObserverRegistry+Walk.swift:walk  with which it compares the identifiers
- * step NO_CHECK       ObserverList/ObserverRegistry+Walk.swift:call  as it checks the registration word
- * step NO_REMOVAL     Unsafe/AddressTable.swift:remove               who ends the last takes the key out
- * step LATE_REMOVAL   Unsafe/AddressTable.swift:remove               before the reservations are read
- * step LIST_FREED     Topics/TopicList.swift:remove                  the list is kept for posts
- * step EARLY_TABLE    Topics/TopicList.swift:rebuildTable            a table is filled before it is found
- * step TABLE_FREED    Topics/TopicList.swift:list                    the one it replaced is kept for posts
+ * step KEY_FIRST      Engine/Tables/AddressTable.swift:insert               the key is written last
+ * step LATE_WATERMARK Engine/ObserverRegistry.swift:enter      a post has its watermark before it searches
+ * step NO_COMPARISON  Engine/ObserverRegistry+Walk.swift:walk  with which it compares the identifiers
+ * step NO_CHECK       Engine/ObserverRegistry+Walk.swift:call  as it checks the registration word
+ * step NO_REMOVAL     Engine/Tables/AddressTable.swift:remove               who ends the last takes the key out
+ * step LATE_REMOVAL   Engine/Tables/AddressTable.swift:remove               before the reservations are read
+ * step LIST_FREED     Engine/Tables/TopicList.swift:remove                  the list is kept for posts
+ * step EARLY_TABLE    Engine/Tables/TopicList.swift:rebuildTable            a table is filled before it is found
+ * step TABLE_FREED    Engine/Tables/TopicList.swift:list                    the one it replaced is kept for posts
  *
  * run -DPOSTERS=1 -DPOSTS=2 -DCHANGES=4
  * run -DPOSTERS=2 -DPOSTS=1 -DCHANGES=3
