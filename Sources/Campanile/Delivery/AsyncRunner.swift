@@ -53,7 +53,6 @@ final class AsyncRunner: DeliveryTarget {
   func enqueue(_ job: DeliveryJob) { start(job.urgency) { await job.runInTask() } }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
-  @_optimize(size)
   func start(_ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void) {
     let index = state.withLock { $0.reserve() }
     // Detached, because the calls that the poster's task is part of say nothing about this one.
@@ -69,7 +68,6 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   /// Discards what waits, and cancels the tasks; called when the registration has ended.
-  @_optimize(size)
   func end() {
     mailbox.close()
     let tasks = state.withLock { state in
@@ -89,7 +87,6 @@ extension DeliveryJob {
 
 extension Mailbox {
   // Optimized for size, because each part between two suspensions repeats much of the others.
-  @_optimize(size)
   func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
     var batch = RecordBuffer()
     var kept: ObserverList?

@@ -51,7 +51,6 @@ final class ExecutorTarget: DeliveryTarget {
     return target
   }
 
-  @_optimize(size)
   func enqueue(_ job: DeliveryJob) {
     switch place {
     case .task(let executor):

@@ -17,7 +17,6 @@ final class QueueTarget: DeliveryTarget {
   private let isGlobal: Bool
 
   /// - Parameter pace: That of the mailbox, if the queue is named for the first time.
-  @_optimize(size)
   init(_ queue: DispatchQueue, name: String? = nil, _ pace: Pace = .counted) {
     self.queue = queue
     isGlobal = queue.label.hasPrefix("com.apple.root.")

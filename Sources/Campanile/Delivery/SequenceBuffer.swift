@@ -88,7 +88,6 @@ final class SequenceBuffer: Sendable {
 
   /// Ends the sequence; stored values can still be read, unless the reader's task was canceled.
   @inline(never)
-  @_optimize(size)
   func finish(isCancelled: Bool = false) {
     if state.withLock({ $0.finish() }) { wake() }
     guard isCancelled else { return }

@@ -27,7 +27,6 @@ final class NodeReference<Value: Sendable>: Sendable {
   private let found = Locked(Found())
 
   /// Registers an observer at the node, which is made for the first observer.
-  @_optimize(size)
   func follow(
     _ state: some StateBase<Value>, _ request: consuming ObservationRequest,
     _ following: Following<Value>, _ body: consuming ObserverBody<StateUpdate<Value>>

@@ -45,7 +45,6 @@ private final class Presence: Sendable {
 }
 
 extension ObserverRegistry {
-  @_optimize(size)
   fileprivate func presence(in list: ObserverList) -> ReadOnlyState<Bool> {
     let hook = presence.load() ?? makePresence(of: list)
     // It was made below.

@@ -29,7 +29,6 @@ public final class TokenBag: Sendable {
     ///
     /// - Returns: What to release outside the lock: a handle may be the last to keep its source's
     ///   closures.
-    @_optimize(size)
     mutating func purge() -> ([ObservationToken], Set<Registration>) {
       guard schedule.isDue(registrations.count) else { return ([], []) }
       let before = registrations
@@ -87,7 +86,6 @@ public final class TokenBag: Sendable {
   /// Ends all observations in the bag and empties it.
   ///
   /// The bag can be used again, and stays paused if it was paused.
-  @_optimize(size)
   public func cancel() {
     let taken = state.withLock { state in
       defer {
@@ -103,7 +101,6 @@ public final class TokenBag: Sendable {
   /// Pauses all observations in the bag until ``resume()`` has been called once for each pause.
   ///
   /// A registration that is inserted during a pause is paused too.
-  @_optimize(size)
   public func pause() {
     state.withLock { state in
       state.pauseCount += 1
@@ -115,7 +112,6 @@ public final class TokenBag: Sendable {
   ///
   /// Observers of states that have missed something receive the newest value, as with
   /// ``Registration/resume()``; those of one state in the order in which they registered.
-  @_optimize(size)
   public func resume() {
     let resumed = state.withLock { state -> [LiveRegistration] in
       if state.pauseCount == 0 { return [] }

@@ -12,7 +12,6 @@ extension ObserverList {
   ///
   /// The object need not be Sendable. It is called in the isolation of the code that calls the
   /// members. A list of objects that are not Sendable stays in one isolation.
-  @_optimize(size)
   func addMember<Delegate>(_ member: Delegate, _ location: CallSite) -> Registration {
     require(
       type(of: member as Any) is AnyObject.Type,

@@ -142,7 +142,6 @@ class ObserverList: @unchecked Sendable {
   }
 
   /// The observers of this list alone, with the numbers of their registrations.
-  @_optimize(size)
   func members(_ held: borrowing ObserverRegistry.Held) -> [(id: UInt64, observer: AnyObserver)] {
     guard let entries else { return [] }
     var found: [(id: UInt64, observer: AnyObserver)] = []
@@ -159,7 +158,6 @@ class ObserverList: @unchecked Sendable {
   }
 
   /// The live registrations of lists without their parts.
-  @_optimize(size)
   static func registrations(
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {

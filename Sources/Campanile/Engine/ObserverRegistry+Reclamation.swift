@@ -235,7 +235,6 @@ extension ObserverRegistry {
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
-  @_optimize(size)
   private func endAll(_ registrations: [Registration]) {
     for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them forever.
@@ -244,7 +243,6 @@ extension ObserverRegistry {
 
   /// The live registrations of `lists`, in no particular order.
   @inline(never)
-  @_optimize(size)
   func registrations(in lists: [ObserverList], _ held: borrowing Held) -> [LiveRegistration] {
     lists.flatMap { $0.registrations(held) }
   }

@@ -131,7 +131,6 @@
   ///
   /// The caller keeps the list of an arrival.
   @inline(never)
-  @_optimize(size)
   func noteDropped() {
     if isArrival {
       let post = details?.post ?? Post()

@@ -414,7 +414,9 @@ extension ObserverRegistry {
     if isWatched { return false }
     let section = enter(upTo: limit)
     var own = Cursor()
-    topic?.with { own = unsafe Cursor(Unmanaged.passUnretained($0)) }
+    unsafe topic?.list._withUnsafeGuaranteedRef {
+      own = unsafe Cursor(Unmanaged.passUnretained($0))
+    }
     var any = unsafe Cursor(Unmanaged.passUnretained(wide))
     let isInPlace = !own.hasGroups && !any.hasGroups
     if isInPlace {
@@ -581,7 +583,6 @@ extension ObserverRegistry {
   /// buffer, it misses only what is skipped where it is called, because a waiting value may still
   /// reach it.
   @inline(never)
-  @_optimize(size)
   private func callSkipped<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
     _ post: borrowing Post
@@ -609,7 +610,6 @@ extension ObserverRegistry {
   ///
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)
-  @_optimize(size)
   private func arriveSkipped<Value>(
     _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
     in list: ObserverList

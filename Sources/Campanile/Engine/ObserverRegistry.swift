@@ -45,7 +45,6 @@ final class ObserverRegistry: @unchecked Sendable {
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
     @inline(never)
-    @_optimize(size)
     fileprivate mutating func note(
       _ registration: Registration, of owner: ObjectIdentifier?, _ living: [Registration]
     ) {
@@ -311,19 +310,16 @@ extension ObserverRegistry {
 
   /// Ends the registrations in `list` whose owners have died.
   @inline(never)
-  @_optimize(size)
   func endDead(in list: ObserverList) {
     let suspects = withState { _, held in list.registrations(held) }
     for suspect in suspects { endDead(suspect.registration, suspect.observer) }
   }
 
   /// Ends a registration whose owner has died.
-  @_optimize(size)
   func endDead(_ registration: Registration) {
     if let observer = observer(of: registration) { endDead(registration, observer) }
   }
 
-  @_optimize(size)
   private func endDead(_ registration: Registration, _ observer: AnyObserver) {
     reach(.willAskForOwner)
     if observer.details?.isOwnerGone == true { end(registration) }
@@ -336,7 +332,6 @@ extension ObserverRegistry {
   /// check can release one.
   ///
   /// - Returns: The registrations whose owners live, to be checked again.
-  @_optimize(size)
   private func checkOwners() -> [Registration] {
     let checked = withState { $0.ownerSweep.step($1) }
     var living: [Registration] = []

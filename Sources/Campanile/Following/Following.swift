@@ -114,7 +114,6 @@ final class Following<Value: Sendable>: Sendable {
   }
 
   /// Passes on what the observer knew and the new value, unless they are the same to it.
-  @_optimize(size)
   func pass(_ value: Value, to body: (Value?, Value) throws -> Void) rethrows {
     guard let known else { return try body(nil, value) }
     let old = known.locked.withLock { $0 }
@@ -125,7 +124,6 @@ final class Following<Value: Sendable>: Sendable {
   }
 
   /// Returns an observer of values as one of updates.
-  @_optimize(size)
   func wrap(_ body: ObserverBody<Value>) -> ObserverBody<StateUpdate<Value>> {
     let isWanted = body.isWanted
     let wrapped: ObserverBody<StateUpdate<Value>>
@@ -143,7 +141,6 @@ final class Following<Value: Sendable>: Sendable {
   /// Returns an observer of changes as one of updates.
   ///
   /// A filter of changes runs where the observer is called, because only there the old value is known.
-  @_optimize(size)
   func wrap(changes body: ObserverBody<ValueChange<Value>>) -> ObserverBody<StateUpdate<Value>> {
     body.takingAll.mapped(once: isOnce) { [self] (update: StateUpdate<Value>, pass) in
       guard isNew(update.revision) else { return }

@@ -2,7 +2,6 @@ extension StateBase {
   /// Registers a reader.
   ///
   /// - Parameter make: Makes an element of what the reader knew and the new value.
-  @_optimize(size)
   func makeReader<Read: Sendable>(
     _ buffer: SequenceBuffer, _ location: CallSite, _ following: Following<Value>,
     _ make: @escaping @Sendable (Value?, Value) -> Read

@@ -47,7 +47,6 @@ where Update.Value == Value {
   }
 
   @inline(never)
-  @_optimize(size)
   private func setInContext(_ newValue: Value) { set(newValue, PostContext.current) }
 
   /// - Parameters:
@@ -78,7 +77,6 @@ where Update.Value == Value {
 
   /// Sets the value, for a caller that waits for the deliveries.
   @inline(never)
-  @_optimize(size)
   func set(_ newValue: Value, tracked tracker: DeliveryTracker) {
     checkAccess()
     set(newValue, ContextCarrier.isAnyInstalled ? PostContext.current : nil, tracker)
@@ -226,7 +224,6 @@ where Update.Value == Value {
 
   /// Delivers an update and reports the new value, as `leave` does, and not the update.
   @inline(never)
-  @_optimize(size)
   private func tellWatched(_ update: Update, _ post: borrowing Post, limit: UInt64) {
     let isReported = post.number == 0
     let post = isReported ? registry.notePosted(update.value, of: list.valueType, post) : copy post
@@ -235,7 +232,6 @@ where Update.Value == Value {
   }
 
   @inline(never)
-  @_optimize(size)
   private func makeCalls(isMine: Bool = false) {
     Turn.makeCalls(isMine: isMine, willTakeBack: { registry.reach(.willTakeBack) }) { body in
       withCurrent { head, _ in body(&head.turn) }
@@ -247,7 +243,6 @@ where Update.Value == Value {
   /// Refuses later observers, and ends the others after the changes that were set before.
   ///
   /// - Parameter isReleased: Whether the observers of the reports end, too.
-  @_optimize(size)
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     checkAccess()
@@ -268,7 +263,6 @@ where Update.Value == Value {
   /// - Parameters:
   ///   - following: Decides what the observer is called with.
   ///   - body: The observer, as `following` has wrapped it.
-  @_optimize(size)
   func register(
     _ request: consuming ObservationRequest, _ following: Following<Value>,
     _ body: consuming ObserverBody<Update>
@@ -301,7 +295,6 @@ where Update.Value == Value {
   /// Queues the newest value for an observer that begins or resumes.
   ///
   /// The observer is called on its delivery, after the changes that were made before.
-  @_optimize(size)
   private func tellNewest(to registration: Registration) {
     checkAccess()
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil

@@ -71,7 +71,6 @@ package struct Turn: ~Copyable, Sendable {
   ///   - willTakeBack: Called after each offer.
   ///   - withTurn: Runs its argument under the lock of the turn.
   @inline(never)
-  @_optimize(size)
   static func makeCalls(
     isMine: Bool, willTakeBack: () -> Void = {}, _ withTurn: ((inout Turn) -> Void) -> Void
   ) {

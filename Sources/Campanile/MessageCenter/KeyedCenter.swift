@@ -121,7 +121,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// Whether a post under a key would reach an observer, or be reported.
-  @_optimize(size)
   package func isHeard(_ key: String) -> Bool {
     wide.isObserved || registry.isWatched || keys.isObserved(key)
   }
@@ -138,7 +137,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ///
   /// - Returns: The registration. It has already ended if the subject has died or is in its deinit,
   ///   or if the center has finished.
-  @_optimize(size)
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about given: AnyObject??, once: Bool
@@ -162,7 +160,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   @inline(never)
-  @_optimize(size)
   private func destination(
     of key: String?, about name: SubjectName?, _ garbage: inout Garbage,
     _ held: borrowing ObserverRegistry.Held
@@ -185,7 +182,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Ends the observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
-  @_optimize(size)
   package func removeObservers(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {
@@ -197,7 +193,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// The observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
-  @_optimize(size)
   package func registrations(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) -> [Registration] {
@@ -233,7 +228,6 @@ extension ObserverList {
 }
 
 extension ObserverRegistry.State {
-  @_optimize(size)
   fileprivate func registrations(
     ownedBy owner: AnyObject, of key: String?, about name: SubjectName?
   ) -> [Registration] {

@@ -12,12 +12,10 @@ extension MessageCenter {
         if registry.isWatched { registry.noteUnheard(message, post) }
         return
       }
-      let isDone = topic.with { topic in
-        if post.subjectID != nil && topic.hasSubjects { return false }
-        if registry.isHeard(topic) { deliver(message, post, to: topic, limit) }
-        return true
+      if post.subjectID == nil || !topic.hasSubjects {
+        if !topic.isEmpty || registry.isWatched { deliver(message, post, to: topic, limit) }
+        return
       }
-      if isDone { return }
     }
     if post.subjectID != nil { return postAlongRoute(message, post, topic, limit) }
     postWidely(message, post, topic, limit)
@@ -25,9 +23,9 @@ extension MessageCenter {
 
   @inline(never)
   private func deliver<M: Message>(
-    _ message: M, _ post: borrowing Post, to list: ObserverList, _ limit: UInt64
+    _ message: M, _ post: borrowing Post, to topic: Topic, _ limit: UInt64
   ) {
-    registry.post(message, post, to: list, in: 0...limit)
+    registry.post(message, post, to: topic, in: 0...limit)
   }
 
   /// Posts a message without a subject to its topic and to the observers of any message.

@@ -90,7 +90,6 @@ public final class MessageCenter: Sendable {
   /// call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
-  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }
@@ -98,12 +97,10 @@ public final class MessageCenter: Sendable {
   /// Posts a message about `subject` and waits until every delivery of it has ended.
   ///
   /// See ``postAndWait(_:)``.
-  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
     try await postAndWait(message, Post(subject))
   }
 
-  @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
     let tracker = DeliveryTracker()
     find(message, post.tracked(by: tracker))
@@ -191,7 +188,6 @@ public final class MessageCenter: Sendable {
   /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
   ///   nothing.
   @inline(never)
-  @_optimize(size)
   package func hearers(
     ofType type: any Any.Type, about subject: AnyObject?
   ) -> [RegistrationDescription] {

@@ -98,7 +98,6 @@ extension ObservationRequest {
 
   private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
 
-  @_optimize(size)
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [EndActions]
   ) -> Made {
@@ -185,7 +184,6 @@ extension ObservationRequest {
   private typealias Preparation<Value> =
     @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall
 
-  @_optimize(size)
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
     _ mailbox: Mailbox, _ name: String
@@ -253,7 +251,6 @@ extension ObservationRequest {
 
   /// - Parameter name: The name of the delivery in descriptions, if the delivery has none.
   @inline(never)
-  @_optimize(size)
   private func traits(
     _ lifetimes: [EndActions], _ name: String? = nil, isAsynchronous: Bool = false,
     isTold: Bool = false, buffer: BufferCounts? = nil,

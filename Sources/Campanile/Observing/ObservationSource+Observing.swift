@@ -198,7 +198,6 @@ extension ObservationSource {
   ///     `.distinct`.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
-  @_optimize(size)
   public func values(
     buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line

@@ -27,7 +27,6 @@ extension ObserverBody {
   ///   - read: Runs around the arrival of a value at a reader; it also receives the closure that
   ///     ends the reader.
   ///   - end: Runs around the end of a reader.
-  @_optimize(size)
   func wrapped<Source: Sendable>(
     isTold: Bool = false,
     _ call: @escaping @Sendable (Source, AnyObject?, Call) throws -> Void,
@@ -112,7 +111,6 @@ extension ObserverBody {
   /// - Parameters:
   ///   - isTold: Whether `transform` reads the subject, which is then kept for it.
   ///   - isWanted: Selects the values that are not left out; `nil` for all.
-  @_optimize(size)
   package func told<Source: Sendable>(
     once isOnce: Bool, isTold: Bool = false, where isWanted: (@Sendable (Source) -> Bool)? = nil,
     _ transform: @escaping ToldTransform<Source>

@@ -123,7 +123,6 @@ package struct SourceList<Value>: Sendable {
   ///   - target: Another place to call the observer, which must be the isolation that `body`
   ///     belongs to.
   ///   - onEnd: Called once the registration has ended, or at once if it is refused.
-  @_optimize(size)
   package func addConfined(
     owner: OwnerReference<AnyObject>? = nil, ownerType: (any AnyObject.Type)? = nil,
     lifetime: OwnerLifetime = OwnerLifetime(),

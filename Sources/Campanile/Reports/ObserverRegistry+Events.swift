@@ -138,7 +138,6 @@ extension ObserverRegistry {
   /// An observer that is not at hand is left out if it has ended. So what waits behind the only call of
   /// an observer with `.once` is not reported as dropped.
   @inline(never)
-  @_optimize(size)
   private func send(
     _ kind: SourceEvent.Kind, _ known: AnyObserver?, _ registration: Registration,
     _ post: PostDetails?
@@ -149,7 +148,6 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  @_optimize(size)
   private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
     send(kind, observer.registration.list.valueType, observer, post)
   }

@@ -26,7 +26,6 @@ extension ObserverRegistry {
   ///
   /// It reports to the observers of the failures of this source and of the sources that it is
   /// derived from. Without such observers, it reports to standard error.
-  @_optimize(size)
   func report(_ error: any Error, at location: CallSite, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
     var sources: [ObserverRegistry] = []

@@ -40,7 +40,6 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   static var derivedState: String { "behalf of a derived state" }
 
   /// The description as one line.
-  @_optimize(size)
   public var description: String {
     var line = name ?? "\(valueType)"
     if subject != nil { line += ", about one subject" }
@@ -132,13 +131,11 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  @_optimize(size)
   private func place(_ lists: [ObserverList], _ held: borrowing Held) -> [PlacedList] {
     lists.flatMap { $0.parts(held).map { PlacedList($0, members: $0.members(held)) } }
   }
 
   @inline(never)
-  @_optimize(size)
   private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
     found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
   }
@@ -149,7 +146,6 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  @_optimize(size)
   private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []
     var kinds: [(kind: RegistrationKind, next: Int?)] = []
@@ -184,7 +180,6 @@ extension ObserverRegistry {
   private func count(_ found: [LiveRegistration]) -> Int { found.count { $0.observer.isLive } }
 
   @inline(never)
-  @_optimize(size)
   private func listing(under title: String, _ found: [PlacedRegistration]) -> String {
     let (most, half) = (150, 75)
     let described = found.count <= most ? found.count : half
@@ -242,7 +237,6 @@ private struct RegistrationKind: Equatable {
 }
 
 extension RegistrationDescription {
-  @_optimize(size)
   fileprivate init(_ found: PlacedRegistration) {
     let (registration, observer) = (found.registration, found.observer)
     let details = observer.details

@@ -18,7 +18,6 @@ final class AsyncCall: Sendable {
   /// A wait for a call ends with the call, though the waiting call may continue.
   static var running: [AsyncCall] { running(among: known) }
 
-  @_optimize(size)
   private static func running(among calls: [AsyncCall]) -> [AsyncCall] {
     var running: [AsyncCall] = []
     for call in calls {

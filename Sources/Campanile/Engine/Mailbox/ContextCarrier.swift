@@ -102,7 +102,6 @@ public struct ContextCarrier: Sendable {
   /// Installs the carrier for every source, for as long as the process runs.
   ///
   /// If several carriers are installed, the first restores its context outermost.
-  @_optimize(size)
   public func install() {
     Self.installed.withLock { $0.append(self) }
     // No pair: as above.
@@ -117,7 +116,6 @@ package final class PostContext: Sendable {
   private init(_ restorations: [ContextCarrier.Restoration]) { self.restorations = restorations }
 
   /// The context that the installed carriers capture here; `nil` if there is none.
-  @_optimize(size)
   package static var current: PostContext? {
     let found = ContextCarrier.all.compactMap { $0.capture() }
     return found.isEmpty ? nil : PostContext(found)

@@ -53,7 +53,6 @@ package final class DeliveryTracker: Sendable {
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
   ///
   /// - Throws: `CancellationError` if the waiting task is canceled. The deliveries are still made.
-  @_optimize(size)
   package func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -149,7 +149,6 @@ public final class Mailbox: Sendable {
 
 extension Mailbox {
   /// Ends the only observer for everything except its running call, which ends the registration.
-  @_optimize(size)
   func refuseOthers() {
     if let only = state.withLock({ $0.registration }) {
       only.list.registry.observer(of: only)?.useUp()
@@ -199,7 +198,6 @@ extension Mailbox: Drainable {
   }
 
   /// Discards what waits, and ends the registrations whose owner has died with the target.
-  @_optimize(size)
   func discardPending(_ priority: Urgency) {
     var batch = RecordBuffer()
     var only: Registration?

@@ -76,7 +76,6 @@ package enum Platform {
   }
 
   /// Writes one line to standard error, with spaces for line breaks.
-  @_optimize(size)
   package static func writeToStandardError(_ line: String) {
     var bytes = Array(line.utf8)
     for index in bytes.indices where bytes[index] == 10 || bytes[index] == 13 { bytes[index] = 32 }

@@ -26,7 +26,6 @@
   func endUpdate() { unsafe record.pointee.updateCount -= 1 }
 
   /// Notes that the thread, which is inside an update, is about to wait for a current value.
-  @_optimize(size)
   func beginWait(for updater: @escaping Updater) {
     let isCircle = Self.waits.withLock { waits in
       waits.put(updater, for: thread)
@@ -47,6 +46,5 @@
   /// Notes that the thread has what it waited for.
   ///
   /// With its lock held: no other thread may update the value while this one seems to wait for it.
-  @_optimize(size)
   func endWait() { Self.waits.withLock { $0.put(nil, for: thread) } }
 }

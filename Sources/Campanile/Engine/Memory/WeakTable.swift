@@ -39,7 +39,6 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
   /// - Returns: The living objects.
   // Not specialized, for the same reason.
   @_semantics("optimize.sil.specialize.generic.never")
-  @_optimize(size)
   package mutating func purge() -> [Object] {
     var living: [Object] = []
     for (key, reference) in references {

@@ -67,15 +67,18 @@ struct TopicTable: ~Copyable, Sendable {
 /// The list of a message type, as a plain word; valid as long as the center.
 @safe struct Topic {
   // SAFETY: topics live as long as the center, and the poster keeps the center.
-  fileprivate let list: Unmanaged<TopicList>
+  let list: Unmanaged<TopicList>
 
   @inline(__always)
   fileprivate init(_ list: Unmanaged<TopicList>) { unsafe self.list = list }
 
+  /// Whether nobody observes messages about any subject.
   @inline(__always)
-  func with<Result>(_ body: (TopicList) -> Result) -> Result {
-    unsafe list._withUnsafeGuaranteedRef(body)
-  }
+  var isEmpty: Bool { unsafe list._withUnsafeGuaranteedRef { $0.isEmpty } }
+
+  /// Whether messages about some subject are observed.
+  @inline(__always)
+  var hasSubjects: Bool { unsafe list._withUnsafeGuaranteedRef { $0.hasSubjects } }
 }
 
 /// A value as observers of any topic receive it; made once for a post, if there are any.
@@ -104,6 +107,14 @@ extension WideValue<Never> {
 }
 
 extension ObserverRegistry {
+  /// Posts to the observers of a topic about any subject.
+  @inline(__always)
+  func post<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Topic, in range: ClosedRange<UInt64>
+  ) {
+    unsafe topic.list._withUnsafeGuaranteedRef { self.post(value, post, to: $0, in: range) }
+  }
+
   /// Posts to the observers of one topic and to those of any.
   ///
   /// - Parameters:
@@ -143,7 +154,7 @@ extension ObserverRegistry {
     let section = enter(upTo: limit)
     var route = Route()
     // What is found in the topic is kept by the announcement.
-    topic?.with { route.find(post.subjectID, in: $0) }
+    unsafe topic?.list._withUnsafeGuaranteedRef { route.find(post.subjectID, in: $0) }
     // SAFETY: the source keeps its list.
     if wideValue != nil { route.wide = unsafe route.read(Unmanaged.passUnretained(wide)) }
     deliver(value, wideValue, post, portion, section, &route)
