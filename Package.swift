@@ -86,19 +86,15 @@ let package = Package(
     .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
     .testTarget(
       name: "CampanileFoundationTests",
-      dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+      dependencies: [
+        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+      ]
     ),
     .testTarget(
       name: "CampanileNotificationCenterTests",
       dependencies: [
         "CampanileNotificationCenter", "CampanileFoundation", "CampanileRelay", "Campanile",
         "TestSupport",
-      ]
-    ),
-    .testTarget(
-      name: "SwitchedTests",
-      dependencies: [
-        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
       ]
     ),
     .testTarget(
