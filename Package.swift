@@ -116,15 +116,23 @@ let package = Package(
       name: "member", dependencies: ["CampanileRelay", "CampanileFoundation", "Campanile"],
       path: "Tests/RelayMember"
     ),
+    .target(
+      name: "RelayTestSupport",
+      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport"] + client,
+      path: "Tests/RelayTestSupport"
+    ),
     .testTarget(
       name: "CampanileRelayTests",
-      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport", "member"]
+      dependencies: [
+        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "RelayTestSupport",
+        "TestSupport", "member",
+      ]
     ),
     .testTarget(
       name: "CampanileNATSTests",
       dependencies: [
-        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "TestSupport",
-        "CampanileCommand",
+        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "RelayTestSupport",
+        "TestSupport", "CampanileCommand",
       ] + client
         + [
           .product(
@@ -134,7 +142,10 @@ let package = Package(
     ),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["CampanileCommand", "CampanileRelay", "Campanile", "TestSupport", "player"]
+      dependencies: [
+        "CampanileCommand", "CampanileRelay", "Campanile", "RelayTestSupport", "TestSupport",
+        "player",
+      ]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]
