@@ -88,19 +88,15 @@ let package = Package(
     .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
     .testTarget(
       name: "CampanileFoundationTests",
-      dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+      dependencies: [
+        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+      ]
     ),
     .testTarget(
       name: "CampanileNotificationCenterTests",
       dependencies: [
         "CampanileNotificationCenter", "CampanileFoundation", "CampanileRelay", "Campanile",
         "TestSupport",
-      ]
-    ),
-    .testTarget(
-      name: "SwitchedTests",
-      dependencies: [
-        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
       ]
     ),
     .testTarget(
@@ -122,15 +118,23 @@ let package = Package(
       name: "member", dependencies: ["CampanileRelay", "CampanileFoundation", "Campanile"],
       path: "Tests/RelayMember"
     ),
+    .target(
+      name: "RelayTestSupport",
+      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport"] + client,
+      path: "Tests/RelayTestSupport"
+    ),
     .testTarget(
       name: "CampanileRelayTests",
-      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport", "member"]
+      dependencies: [
+        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "RelayTestSupport",
+        "TestSupport", "member",
+      ]
     ),
     .testTarget(
       name: "CampanileNATSTests",
       dependencies: [
-        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "TestSupport",
-        "CampanileCommand",
+        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "RelayTestSupport",
+        "TestSupport", "CampanileCommand",
       ] + client
         + [
           .product(
@@ -140,7 +144,10 @@ let package = Package(
     ),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["CampanileCommand", "CampanileRelay", "Campanile", "TestSupport", "player"]
+      dependencies: [
+        "CampanileCommand", "CampanileRelay", "Campanile", "RelayTestSupport", "TestSupport",
+        "player",
+      ]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

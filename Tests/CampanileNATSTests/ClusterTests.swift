@@ -5,6 +5,7 @@
   import CampanileTesting
   import Foundation
   import Logging
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -139,9 +140,8 @@
         Relay.Transport.nats(
           cluster.url, .durable("S", creating: ["clock.>"], replicas: 3, as: name), .pedantic)
       }
-      let one = Member(transport(nil), carrying: .outward)
-      let two = Member(transport(name), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(transport(nil), carrying: .outward), Member(transport(name), carrying: .inward))
       var last = 0
       for _ in 1...2 {
         one.post((last + 1)...(last + 300))

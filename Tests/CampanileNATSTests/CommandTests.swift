@@ -2,6 +2,7 @@
   import CampanileNATS
   import CampanileRelay
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 

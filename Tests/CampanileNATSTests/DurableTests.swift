@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -75,8 +76,7 @@
       arguments: NATSServer.programs, ["a", nil])
     func order(program: String, name: String?) async throws {
       let server = try server(program)
-      let (one, two) = (Member(bus(server)), Member(bus(server, as: name)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(bus(server)), Member(bus(server, as: name)))
       one.post(1...2_000)
       #expect(try await two.ticks.next(2_000) == Array(1...2_000))
       try await one.relay.flush()
@@ -124,9 +124,8 @@
       arguments: NATSServer.programs)
     func wantsMore(program: String) async throws {
       let server = try server(program)
-      let one = Member(bus(server), carrying: .outward)
-      let two = Member(bus(server, as: "two"), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(bus(server), carrying: .outward), Member(bus(server, as: "two"), carrying: .inward))
       let token = two.relay.raw("clock.>").observe { _ in }
       try await two.relay.flush()
       one.post(1...10)
@@ -243,9 +242,8 @@
       arguments: NATSServer.programs, ["two", nil])
     func killed(program: String, name: String?) async throws {
       let server = try server(program)
-      let one = Member(bus(server), carrying: .outward)
-      let two = Member(bus(server, as: name), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(bus(server), carrying: .outward), Member(bus(server, as: name), carrying: .inward))
       var last = 0
       for _ in 1...3 {
         for _ in 1...20 {
@@ -362,8 +360,7 @@
     func smallPulls(program: String, name: String?) async throws {
       let server = try NATSServer(
         program, "jetstream { store_dir: \"FOLDER/js\", limits { max_request_batch: 10 } }")
-      let (one, two) = (Member(bus(server)), Member(bus(server, as: name)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(bus(server)), Member(bus(server, as: name)))
       one.post(1...200)
       #expect(try await two.ticks.next(200) == Array(1...200))
       withExtendedLifetime((one, two)) {}
@@ -392,8 +389,7 @@
     func fewUnacknowledged(program: String) async throws {
       let server = try NATSServer(
         program, "jetstream { store_dir: \"FOLDER/js\", limits { max_ack_pending: 10 } }")
-      let (one, two) = (Member(bus(server)), Member(bus(server, as: "a")))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(bus(server)), Member(bus(server, as: "a")))
       one.post(1...200)
       #expect(try await two.ticks.next(200) == Array(1...200))
       withExtendedLifetime((one, two)) {}
@@ -510,8 +506,7 @@
     @Test("A stream that stores a request does not answer it", arguments: NATSServer.programs)
     func storedRequest(program: String) async throws {
       let server = try server(program)
-      let (one, two) = (Member(bus(server)), Member(bus(server)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(bus(server)), Member(bus(server)))
       await #expect(throws: RelayError.self) {
         _ = try await one.relay.request(raw: [], to: "clock.now", within: .seconds(1))
       }

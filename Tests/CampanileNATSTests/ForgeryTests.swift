@@ -6,6 +6,7 @@
   import Foundation
   import NIOCore
   import NIOPosix
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -226,8 +227,7 @@
             server.url, .user(name, password: "pw"), .inboxPrefix("_INBOX_\(name)"),
             .durable("S", creating: ["clock.>"], as: name)), name)
       }
-      let (one, two) = (member("one"), member("two"))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(member("one"), member("two"))
       one.post([1])
       #expect(try await two.ticks.next() == 1)
       let token = two.relay.answer(raw: "ask.double") { _, bytes in bytes + bytes }

@@ -6,6 +6,7 @@
   import Logging
   import enum CoreMetrics.MetricsSystem
   import MetricsTestKit
+  import RelayTestSupport
   import ServiceLifecycle
   import TestSupport
   import Testing
@@ -83,8 +84,8 @@
       func count(_ counter: String) throws -> Int64 {
         try metrics.expectCounter("campanile_nats_" + counter, [("relay", name)]).totalValue
       }
-      let (one, two) = (Member(.nats(server.url, .pedantic), name), Member(.nats(server.url)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(.nats(server.url, .pedantic), name), Member(.nats(server.url)))
       one.post(1...100)
       two.post(101...150)
       for member in [one, two] { #expect(try await member.ticks.next(150).count == 150) }
@@ -103,10 +104,9 @@
       arguments: NATSServer.programs)
     func service(program: String) async throws {
       let server = try NATSServer(program)
-      let (one, two) = (
+      let (one, two) = try await connected(
         Member(.nats(server.url, .pedantic)), Member(.nats(server.url, .pedantic))
       )
-      for member in [one, two] { try await member.relay.flush() }
       let group = ServiceGroup(services: [one.relay], logger: Logger(label: "test"))
       let running = Task { try await group.run() }
       one.post(1...100)

@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -47,9 +48,8 @@
       let bus = { (name: String?) in
         Relay.Transport.nats(server.url, .durable("S", creating: ["clock.>"], as: name), .pedantic)
       }
-      let one = Member(bus(nil), carrying: .outward)
-      let two = Member(bus(name), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(bus(nil), carrying: .outward), Member(bus(name), carrying: .inward))
       one.post(1...500)
       try Partition.cut(server.port)
       one.post(501...1_000)
@@ -66,9 +66,9 @@
       arguments: NATSServer.programs)
     func counted(program: String) async throws {
       let server = try NATSServer(program)
-      let one = Member(.nats(server.url, .pedantic), carrying: .outward)
-      let two = Member(.nats(server.url, .pedantic), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(.nats(server.url, .pedantic), carrying: .outward),
+        Member(.nats(server.url, .pedantic), carrying: .inward))
       one.post(1...500)
       #expect(try await two.ticks.next(500) == Array(1...500))
       try Partition.cut(server.port)

@@ -3,6 +3,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import RelayTestSupport
   import TestSupport
 
   /// A program with a client of NATS that others have made, which is talked to by lines.

@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 

@@ -2,6 +2,7 @@
   import CampanileNATS
   import CampanileRelay
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -22,9 +23,8 @@
       let bus = { (name: String?) in
         Relay.Transport.nats(server.url, .durable("S", creating: ["clock.>"], as: name))
       }
-      let one = Member(bus(nil), carrying: .outward)
-      let two = Member(bus("two"), carrying: .inward)
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(bus(nil), carrying: .outward), Member(bus("two"), carrying: .inward))
       var times: [Duration] = []
       for number in 1...restarts {
         server.end(signal)

@@ -6,6 +6,7 @@
   import Foundation
   import NIOCore
   import NIOPosix
+  import RelayTestSupport
   import TestSupport
   import Testing
 

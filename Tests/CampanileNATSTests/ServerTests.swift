@@ -5,6 +5,7 @@
   import CampanileTesting
   import Dispatch
   import Foundation
+  import RelayTestSupport
   import TestSupport
   import Testing
 
@@ -119,8 +120,7 @@
       arguments: NATSServer.programs)
     func killed(program: String) async throws {
       let server = try NATSServer(program)
-      let (one, two) = (Member(relay(server)), Member(relay(server)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(relay(server)), Member(relay(server)))
       one.post(1...100)
       #expect(try await two.ticks.next(100) == Array(1...100))
       for round in 1...3 {
@@ -140,8 +140,7 @@
       arguments: NATSServer.programs)
     func reconnecting(program: String) async throws {
       let server = try NATSServer(program)
-      let (one, two) = (Member(relay(server)), Member(relay(server)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(relay(server)), Member(relay(server)))
       let states = Recorder<RelayState>(timeout: patience)
       let token = one.relay.state.observe { states.record($0) }
       for round in 0..<3 {
@@ -164,8 +163,7 @@
       arguments: NATSServer.programs)
     func moving(program: String) async throws {
       let (old, new) = (try NATSServer(program), try NATSServer(program))
-      let (one, two) = (Member(relay(old)), Member(relay(new)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(relay(old)), Member(relay(new)))
       old.signal(SIGSTOP)
       one.post(1...100)
       try one.relay.reconnect(to: new.url)
@@ -209,8 +207,7 @@
       arguments: NATSServer.programs)
     func flushedOverRestart(program: String) async throws {
       let server = try NATSServer(program)
-      let (one, two) = (Member(relay(server)), Member(relay(server)))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(Member(relay(server)), Member(relay(server)))
       server.signal(SIGSTOP)
       one.post(1...100)
       async let flushed: Void = one.relay.flush()
@@ -235,9 +232,8 @@
       arguments: NATSServer.programs)
     func bounded(program: String) async throws {
       let server = try NATSServer(program)
-      let one = Member(relay(server), buffering: .newest(bytes: 65_536))
-      let two = Member(relay(server))
-      for member in [one, two] { try await member.relay.flush() }
+      let (one, two) = try await connected(
+        Member(relay(server), buffering: .newest(bytes: 65_536)), Member(relay(server)))
       one.post([0])
       #expect(try await two.ticks.next() == 0)
       server.kill()

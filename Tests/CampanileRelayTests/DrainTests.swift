@@ -26,30 +26,17 @@ struct DrainTests {
     return (link, draining, operations)
   }
 
-  @Test("While it connects, it waits until the carrier has what was posted")
-  func connecting() async throws {
-    var (link, draining, operations) = try await draining()
-    link.say(.connected)
-    var flushes = 0
-    while let operation = await operations.next() {
-      guard case .flushPosts(let token) = operation else { continue }
-      flushes += 1
-      link.say(.flushed(token))
-    }
-    #expect(flushes == 2)
-    await draining.value
-  }
-
   @Test(
-    "If it loses its connection meanwhile, it waits for the next one", arguments: ["", "A reset."])
-  func connectionLost(reason: String) async throws {
+    "While it connects, it waits until the carrier has what was posted, over several connections",
+    arguments: [nil, "", "A reset."])
+  func connecting(lostFor reason: String?) async throws {
     var (link, draining, operations) = try await draining()
     link.say(.connected)
     var flushes = 0
     while let operation = await operations.next() {
       guard case .flushPosts(let token) = operation else { continue }
       flushes += 1
-      if flushes == 1 {
+      if let reason, flushes == 1 {
         link.say(.disconnected(reason, isInterruption: true))
         link.say(.connected)
       }

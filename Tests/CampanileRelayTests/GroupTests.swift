@@ -100,7 +100,7 @@ struct GroupTests {
 
   @Test(
     "What is for nobody is counted: where no type is carried, and when a group has left",
-    arguments: Kind.withUnheard)
+    arguments: Kind.ofOneHost)
   func unheard(kind: Kind) async throws {
     try await kind.withBus { bus in
       let poster = Member(bus)

@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import Foundation
+import RelayTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import CampanileRelay
 import Foundation
+import RelayTestSupport
 import TestSupport
 import Testing
 

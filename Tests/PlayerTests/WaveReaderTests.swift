@@ -33,26 +33,12 @@ struct WaveReaderTests {
     #expect(try samples(bits: 8, [[0, 64, 128, 192, 255]]) == [-1, -0.5, 0, 0.5, 127 / 128])
   }
 
-  @Test("Reads 16-bit samples")
-  func signed16() throws {
-    let numbers: [Int16] = [0, 1, -1, 256, .min, .max]
-    let expected = numbers.map { Float($0) / 32768 }
-    #expect(try samples(bits: 16, numbers.map(WaveFile.bytes)) == expected)
-  }
-
-  @Test("Reads 24-bit samples")
-  func signed24() throws {
-    let numbers: [Int32] = [0, 1, -1, 65536, -8_388_608, 8_388_607]
-    let expected = numbers.map { Float($0) / 8_388_608 }
-    let bytes = numbers.map { Array(WaveFile.bytes($0).prefix(3)) }
-    #expect(try samples(bits: 24, bytes) == expected)
-  }
-
-  @Test("Reads 32-bit samples")
-  func signed32() throws {
-    let numbers: [Int32] = [0, 1 << 16, -1 << 16, .min, .max]
-    let expected = numbers.map { Float($0) / 2_147_483_648 }
-    #expect(try samples(bits: 32, numbers.map(WaveFile.bytes)) == expected)
+  @Test("Reads signed samples of 16, 24 and 32 bits", arguments: [16, 24, 32])
+  func signed(bits: UInt16) throws {
+    let limit: Int64 = 1 << (bits - 1)
+    let numbers = [0, 1, -1, 256, limit >> 7, -limit, limit - 1].map { $0 as Int64 }
+    let bytes = numbers.map { Array(WaveFile.bytes($0).prefix(Int(bits / 8))) }
+    #expect(try samples(bits: bits, bytes) == numbers.map { Float($0) / Float(limit) })
   }
 
   @Test("Reads floating-point samples, and takes what is no number for silence")

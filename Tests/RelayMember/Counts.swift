@@ -44,8 +44,6 @@ struct Counts: Sendable {
   /// What the relay has reported, without the numbers, and the numbers.
   var events: [String: Int] = [:]
   var lost = 0
-  var answersBeforeQuestions = 0
-  var questions: Set<String> = []
   var longestSilence = Duration.zero
   var last = ContinuousClock.now
 
@@ -71,10 +69,7 @@ struct Counts: Sendable {
   }
 
   var report: String {
-    let numbers = [
-      "silence=\(Int(longestSilence / .microseconds(1)))", "lost=\(lost)",
-      "early=\(answersBeforeQuestions)", "questions=\(questions.count)",
-    ]
+    let numbers = ["silence=\(Int(longestSilence / .microseconds(1)))", "lost=\(lost)"]
     let senders = heard.sorted { $0.key < $1.key }.map { sender, one in
       let numbers = [
         one.first, one.last, one.gaps, one.oddGaps, one.disorders, one.calls, one.resumed,

@@ -17,8 +17,7 @@ struct Count: RelayedMessage, TypedNotification {
 
   // Its own bytes: what is tested here is how messages travel.
   func relayPayload() -> [UInt8] {
-    Encodings.note()
-    return Array("\(sender) \(number) \(padding)".utf8)
+    Array("\(sender) \(number) \(padding)".utf8)
   }
 
   init(relayPayload: [UInt8], version: Int) throws {
@@ -46,30 +45,5 @@ struct Odd: RelayedMessage {
   func relayPayload() -> [UInt8] { count.relayPayload() }
   init(relayPayload: [UInt8], version: Int) throws {
     count = try Count(relayPayload: relayPayload, version: version)
-  }
-}
-
-struct Question: RelayedMessage {
-  static let relaySubject: RelaySubject<Self> = "question"
-  var asker: String
-  var number: Int
-}
-
-struct Answer: RelayedMessage {
-  static let relaySubject: RelaySubject<Self> = "answer"
-  var asker: String
-  var number: Int
-}
-
-/// How often messages have been encoded here, and how often by who posted them.
-enum Encodings {
-  @TaskLocal static var isPosting = false
-  static let count = Locked((all: 0, byPosters: 0))
-
-  static func note() {
-    count.withLock { count in
-      count.all += 1
-      if isPosting { count.byPosters += 1 }
-    }
   }
 }

@@ -51,23 +51,8 @@ let (isHeld, isLetGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0
 var tokens = [
   center.observe(Count.self) { hear($0) },
   center.observe(Odd.self) { hear($0.count) },
-  center.observe(Question.self) { question in
-    counts.withLock { _ = $0.questions.insert("\(question.asker) \(question.number)") }
-    if question.asker != name && name.hasPrefix("answerer") {
-      center.post(Answer(asker: question.asker, number: question.number))
-    }
-  },
-  center.observe(Answer.self) { answer in
-    counts.withLock { counts in
-      if !counts.questions.contains("\(answer.asker) \(answer.number)") {
-        counts.answersBeforeQuestions += 1
-      }
-    }
-  },
   relay!.events.observe { event in counts.withLock { $0.note(event) } },
 ]
-relay?.carry(Question.self, in: center)
-relay?.carry(Answer.self, in: center)
 
 /// Another bus, and what leads there.
 var others: [any Sendable] = []
@@ -89,9 +74,7 @@ let flushing = Locked(0)
 
 @Sendable func post(_ padding: String = "") {
   let count = nextCount(padding)
-  Encodings.$isPosting.withValue(true) {
-    if count.number % 2 == 0 { center.post(count) } else { center.post(Odd(count)) }
-  }
+  if count.number % 2 == 0 { center.post(count) } else { center.post(Odd(count)) }
 }
 
 /// Posts at its pace, as long as others take it.
@@ -148,12 +131,6 @@ while let line = readLine() {
   case "wait":
     try await center.postAndWait(nextCount())
     say("waited")
-  case "raw":
-    relay?.post(raw: Array(words[3].utf8), to: words[1], version: Int(words[2])!)
-    say("posted")
-  case "ask":
-    for number in 1...Int(words[1])! { center.post(Question(asker: name, number: number)) }
-    say("asked")
   case "start":
     pace.withLock { $0 = Int(words[1])! }
     if let relay { posting.sync { keepPosting(relay) } }
@@ -204,9 +181,6 @@ while let line = readLine() {
   case "events":
     let events = counts.withLock { $0.events }.sorted { $0.key < $1.key }
     say((["events"] + events.map { "\($0.value) \($0.key)" }).joined(separator: "|"))
-  case "encoded":
-    let (all, byPosters) = Encodings.count.withLock { $0 }
-    say("encoded \(all) \(byPosters)")
   default: say("what?")
   }
 }

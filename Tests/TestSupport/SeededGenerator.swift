@@ -16,5 +16,8 @@ package struct SeededGenerator: RandomNumberGenerator {
   /// True once in `count` times.
   package mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
+  /// True `percent` times of a hundred.
+  package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+
   package mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Objects of notifications that have died", .ownThread)
+@Suite("Objects of notifications that have died", .ownThread, .bothCenters)
 struct DeadObjectTests {
   private let heard = Recorder<Int>()
 
   /// The notifications about an object that has died since.
   private func source(
-    _ center: NotificationCenter, _ name: Notification.Name?
+    _ center: any TestedCenter, _ name: Notification.Name?
   ) -> NotificationSource {
     center.notifications(of: name, object: Bell())
   }
@@ -20,7 +20,7 @@ struct DeadObjectTests {
     arguments: [nil, Notification.Name.tick])
   func sequence(name: Notification.Name?) async {
     func makeSequence() -> ValueSequence<PostedNotification> {
-      let center = NotificationCenter()
+      let center = makeCenter()
       // The source keeps the center, and the sequence does not.
       let values = source(center, name).values()
       for number in 0..<100 {
@@ -44,7 +44,7 @@ struct DeadObjectTests {
         if ObjectIdentifier(ThreadMark.current) != home { strayed.record(1) }
       }
     }
-    let (center, strayed) = (NotificationCenter(), Recorder<Int>())
+    let (center, strayed) = (makeCenter(), Recorder<Int>())
     let hasEnded = Locked<Bool>.Shared(false)
     let meeting = Meeting(of: 3)
     let waits = (0..<2).map { _ in
@@ -69,7 +69,7 @@ struct DeadObjectTests {
     "K9 what was posted about an object is heard after the object's end",
     arguments: [nil, Notification.Name.tick])
   func queued(name: Notification.Name?) {
-    let (center, target, heard) = (NotificationCenter(), ManualTarget(), Recorder<Int>())
+    let (center, target, heard) = (makeCenter(), ManualTarget(), Recorder<Int>())
     func observe() -> ObservationToken {
       let bell = Bell()
       let token = center.notifications(of: name, object: bell).observe(on: .target(target)) {

@@ -9,7 +9,7 @@ enum Form: CaseIterable, Sendable {
   case untyped, untypedOfAnyName, typed, descriptor
 
   func observe(
-    _ center: NotificationCenter, about object: Ending? = nil, on stage: Stage, at place: Place
+    _ center: any TestedCenter, about object: Ending? = nil, on stage: Stage, at place: Place
   ) {
     let (heard, name) = (stage.heard, Ended.notificationName)
     switch self {
@@ -42,9 +42,9 @@ enum Form: CaseIterable, Sendable {
   var isUntyped: Bool { self == .untyped || self == .untypedOfAnyName }
 }
 
-@Suite("Posts about an object that is in its deinit", .ownThread)
+@Suite("Posts about an object that is in its deinit", .ownThread, .bothCenters)
 struct DeinitTests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
 
   @Test("K9 a notification reaches observers wherever they run", arguments: Place.allCases)
   func delivered(place: Place) async {

@@ -6,7 +6,7 @@ import Testing
 /// Every way to observe is written once, and every source hands on what it is given.
 @Suite(
   "Every source honors the object, the buffer, the delivery, the options and the handler",
-  .ownThread)
+  .ownThread, .bothCenters)
 struct FormParameterTests {
   private actor Ear {
     let heard = Recorder<Int>()
@@ -15,7 +15,7 @@ struct FormParameterTests {
     }
   }
 
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let bell = Bell()
   private let tower = Tower()
   private let heard = Recorder<Int>()

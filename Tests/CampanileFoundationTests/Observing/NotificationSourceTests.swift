@@ -3,7 +3,7 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Notifications as a source among others", .ownThread)
+@Suite("Notifications as a source among others", .ownThread, .bothCenters)
 struct NotificationSourceTests {
   private actor Log {
     private(set) var numbers: [Int] = []
@@ -18,7 +18,7 @@ struct NotificationSourceTests {
   enum Kind: CaseIterable {
     case named, any, about, typed, described, mapped, filtered
 
-    func source(_ center: NotificationCenter, about bell: Bell) -> Signal<Int> {
+    func source(_ center: any TestedCenter, about bell: Bell) -> Signal<Int> {
       let named = center.notifications(of: Rung.notificationName)
       return switch self {
       case .named: named.map { $0.number }
@@ -32,7 +32,7 @@ struct NotificationSourceTests {
     }
   }
 
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let heard = Recorder<Int>()
 
   @Test("It stands in an array with messages and broadcasters, and all are observed alike")
@@ -87,12 +87,12 @@ struct NotificationSourceTests {
     arguments: Kind.allCases)
   func center(kind: Kind) async {
     let bell = Bell()
-    weak var seen: NotificationCenter?
+    weak var seen: (any TestedCenter)?
     let released = Recorder<Bool>()
     func observe() -> ObservationToken {
       let source: Signal<Int>
       do {
-        let center = NotificationCenter()
+        let center = makeCenter()
         seen = center
         source = kind.source(center, about: bell)
       }
@@ -119,9 +119,9 @@ struct NotificationSourceTests {
     arguments: Kind.allCases)
   func sequenceEnds(kind: Kind) async {
     let bell = Bell()
-    weak var seen: NotificationCenter?
+    weak var seen: (any TestedCenter)?
     func read() -> ValueSequence<Int> {
-      let center = NotificationCenter()
+      let center = makeCenter()
       seen = center
       let values = kind.source(center, about: bell).values()
       center.post(Rung(number: 1), object: bell)

@@ -3,9 +3,9 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Observing a Foundation center", .ownThread)
+@Suite("Observing a Foundation center", .ownThread, .bothCenters)
 struct ObservingTests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let heard = Recorder<Int>()
 
   @Test("K1 the token form hears until the token is released")
@@ -66,8 +66,8 @@ struct ObservingTests {
 
   @Test("K3 an observer that is removed during a post is skipped", arguments: [1, 2, 8])
   func cancelDuringPost(width: Int) {
-    onThreads(width) { _ in
-      let (center, heard) = (NotificationCenter(), Recorder<Int>())
+    onThreads(width) { [kind = CenterKind.current] _ in
+      let (center, heard) = (kind.make(), Recorder<Int>())
       let victim = Slot<ObservationToken>()
       let first = center.observe(.tick) { _ in victim.set(nil) }
       victim.set(center.observe(.tick) { heard.record($0.number) })

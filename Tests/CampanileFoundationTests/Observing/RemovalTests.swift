@@ -3,9 +3,9 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Removing from a Foundation center", .ownThread)
+@Suite("Removing from a Foundation center", .ownThread, .bothCenters)
 struct RemovalTests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let bell = Bell()
   private let screen = Screen()
   private let other = Screen()
@@ -54,7 +54,7 @@ struct RemovalTests {
     observeAll()
     center.removeObservers(ownedBy: screen, of: Notification.Name("Other"))
     center.removeObservers(ownedBy: bell)
-    NotificationCenter().removeObservers(ownedBy: screen)
+    makeCenter().removeObservers(ownedBy: screen)
     #expect(heardOfAll() == [1, 10, 100, 1_000, 1_000])
   }
 

@@ -51,7 +51,7 @@ struct WaitingLineTests {
 
   @Test("A line does what an array does", arguments: [1, 2, 3])
   mutating func random(seed: UInt64) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed)
     var model: [(id: UInt64, number: Int, labels: [String])] = []
     var lastID: UInt64 = 0
     for number in 0..<4_000 {
@@ -89,11 +89,3 @@ struct WaitingLineTests {
 
 private protocol HasCapacity { var capacity: Int { get } }
 extension Dictionary: HasCapacity {}
-
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state >> 33
-  }
-}

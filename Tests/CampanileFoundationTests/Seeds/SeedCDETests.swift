@@ -7,9 +7,9 @@ import Testing
 /// center.
 ///
 /// `RELIABILITY.md` explains the letters and numbers of the tests' names.
-@Suite("Seeds C, D and E: the wrappers around Foundation's center", .ownThread)
+@Suite("Seeds C, D and E: the wrappers around Foundation's center", .ownThread, .bothCenters)
 struct SeedCDETests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
@@ -117,7 +117,7 @@ struct SeedCDETests {
 
   @Test("D9 E1 E2 E4 E5 K1 a block observer fires, filters, hears all names, and can be removed")
   func e() {
-    let (bell, another) = (Bell(), NotificationCenter())
+    let (bell, another) = (Bell(), makeCenter())
     let other = another.observe(.tick) { [heard] in heard.record($0.number * 100) }
     let tokens = [
       center.notifications(of: .tick, object: bell).observe { [heard] in heard.record($0.number) },

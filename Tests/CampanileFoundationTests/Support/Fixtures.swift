@@ -23,12 +23,6 @@ extension PostedNotification {
   var number: Int { self["number"] ?? -1 }
 }
 
-extension NotificationCenter {
-  func post(_ name: Notification.Name, _ number: Int, object: AnyObject? = nil) {
-    post(name: name, object: object, userInfo: ["number": number])
-  }
-}
-
 /// A typed notification that is a message too.
 struct Rung: TypedNotification, MessageCenter.Message, Equatable {
   typealias Subject = Bell

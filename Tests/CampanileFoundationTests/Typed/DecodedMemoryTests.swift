@@ -4,9 +4,9 @@ import Testing
 
 @testable import CampanileFoundation
 
-@Suite("Notifications that are decoded where they are posted", .ownThread)
+@Suite("Notifications that are decoded where they are posted", .ownThread, .bothCenters)
 struct DecodedMemoryTests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
 
   private func post(_ live: LiveCount) {
     center.post(

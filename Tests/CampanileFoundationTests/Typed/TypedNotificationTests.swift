@@ -3,9 +3,9 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-@Suite("Typed notifications", .ownThread)
+@Suite("Typed notifications", .ownThread, .bothCenters)
 struct TypedNotificationTests {
-  private let center = NotificationCenter()
+  private let center = makeCenter()
   private let heard = Recorder<Int>()
   private let failures = Recorder<String>()
 
@@ -38,7 +38,8 @@ struct TypedNotificationTests {
   @Test("H3 without a handler the failure is one sentence on standard error, which names one place")
   func standardError() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let center = NotificationCenter()
+      [kind = CenterKind.current as CenterKind] in
+      let center = kind.make()
       let token = center.notifications(of: Rung.self).observe { _ in }
       let values = center.notifications(of: Rung.self).values()
       center.post(name: Rung.notificationName, object: nil)
@@ -160,7 +161,7 @@ struct TypedNotificationTests {
 
   @Test("A decoder that finds no object, or another one, says so")
   func wrongObject() {
-    for object in [nil, 5, NotificationCenter()] as [Any?] {
+    for object in [nil, 5, makeCenter()] as [Any?] {
       #expect(throws: NotificationDecodingError(.wrongObject, "")) {
         let _: Bell = try Notification(name: .tick, object: object).object()
       }

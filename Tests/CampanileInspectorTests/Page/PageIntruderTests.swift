@@ -9,104 +9,79 @@
   struct Intrusion: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let status: PageStatus
-    let request: @Sendable (_ secret: String, _ host: String) -> String
+    /// The first line, the host and further fields; SECRET, HOST and PORT stand for those of the page.
+    private let start: String
+    private let host: String
+    private let fields: [String]
 
     init(
-      _ name: String, _ status: PageStatus,
-      _ request: @escaping @Sendable (_ secret: String, _ host: String) -> String
+      _ name: String, _ status: PageStatus, _ start: String = "GET /SECRET/ HTTP/1.1",
+      host: String = "Host: HOST", _ fields: String...
     ) {
       testDescription = name
-      self.status = status
-      self.request = request
+      (self.status, self.start, self.host, self.fields) = (status, start, host, fields)
+    }
+
+    func request(_ secret: String, _ host: String) -> String {
+      func wrong(_ digit: Character?) -> String { digit == "0" ? "1" : "0" }
+      let parts = [
+        ("LAST-WRONG", "\(secret.dropLast())\(wrong(secret.last))"),
+        ("FIRST-WRONG", "\(wrong(secret.first))\(secret.dropFirst())"),
+        ("PART", "\(secret.prefix(31))"), ("SECRET", secret), ("HOST", host),
+        ("PORT", "\(host.split(separator: ":")[1])"),
+      ]
+      let lines = [start] + (self.host.isEmpty ? [] : [self.host]) + fields + [""]
+      return parts.reduce(lines.map { $0 + "\r\n" }.joined()) { text, part in
+        text.replacing(part.0, with: part.1)
+      }
     }
 
     static let all = [
-      Intrusion("no secret", .notFound) { "GET / HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
-      Intrusion("events without the secret", .notFound) {
-        "GET /events HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("the last digit is wrong", .notFound) { secret, host in
-        let last = secret.last == "0" ? "1" : "0"
-        return "GET /\(secret.dropLast())\(last)/ HTTP/1.1\r\nHost: \(host)\r\n\r\n"
-      },
-      Intrusion("the first digit is wrong", .notFound) { secret, host in
-        let first = secret.first == "0" ? "1" : "0"
-        return "GET /\(first)\(secret.dropFirst())/events HTTP/1.1\r\nHost: \(host)\r\n\r\n"
-      },
-      Intrusion("a part of the secret", .notFound) {
-        "GET /\($0.prefix(31))/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("more than the secret", .notFound) {
-        "GET /\($0)0/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("something else below the secret", .notFound) {
-        "GET /\($0)/passwd HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("a search of something else", .notFound) {
-        "GET /\($0)/passwd?search=a HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("a way up", .notFound) { "GET /\($0)/../../ HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
-      Intrusion("a name bound to this address", .forbidden) { secret, host in
-        let port = host.split(separator: ":")[1]
-        return "GET /\(secret)/ HTTP/1.1\r\nHost: evil.example:\(port)\r\n\r\n"
-      },
-      Intrusion("this host without its port", .forbidden) { secret, _ in
-        "GET /\(secret)/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-      },
-      Intrusion("this host with something before it", .forbidden) {
-        "GET /\($0)/ HTTP/1.1\r\nHost: evil.\($1)\r\n\r\n"
-      },
-      Intrusion("no host", .forbidden) { secret, _ in "GET /\(secret)/ HTTP/1.1\r\n\r\n" },
-      Intrusion("two hosts", .badRequest) {
-        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nHost: evil.example\r\n\r\n"
-      },
-      Intrusion("another origin", .forbidden) {
-        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://evil.example\r\n\r\n"
-      },
-      Intrusion("an origin that begins like this one", .forbidden) {
-        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1).evil.example\r\n\r\n"
-      },
-      Intrusion("this origin with another scheme", .forbidden) {
-        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: https://\($1)\r\n\r\n"
-      },
-      Intrusion("an origin without a name", .forbidden) {
-        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: null\r\n\r\n"
-      },
-      Intrusion("two origins", .badRequest) {
-        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1)\r\nOrigin: null\r\n\r\n"
-      },
-      Intrusion("POST", .methodNotAllowed) {
-        "POST /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nContent-Length: 4\r\n\r\nring"
-      },
-      Intrusion("PUT", .methodNotAllowed) { "PUT /\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
-      Intrusion("OPTIONS", .methodNotAllowed) {
-        "OPTIONS /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1)\r\n\r\n"
-      },
-      Intrusion("a method in small letters", .methodNotAllowed) {
-        "get /\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("another version", .badRequest) {
-        "GET /\($0)/ HTTP/1.0\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("a whole address as the path", .badRequest) {
-        "GET http://\($1)/\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
-      },
-      Intrusion("a field without a colon", .badRequest) {
-        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nnonsense\r\n\r\n"
-      },
-      Intrusion("a field with a space in its name", .badRequest) {
-        "GET /\($0)/ HTTP/1.1\r\nHost : \($1)\r\n\r\n"
-      },
-      Intrusion("no request at all", .badRequest) { _, _ in "\r\n\r\n" },
-      Intrusion("a line that never ends", .headerTooLarge) { secret, host in
-        "GET /\(secret)/\(String(repeating: "a", count: 1_000_000)) HTTP/1.1\r\nHost: \(host)\r\n\r\n"
-      },
-      Intrusion("a huge header", .headerTooLarge) { secret, host in
-        let field = "X-Filler: \(String(repeating: "a", count: 1_000))\r\n"
-        let fields = String(repeating: field, count: 1_000)
-        return "GET /\(secret)/ HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n"
-      },
+      Intrusion("no secret", .notFound, "GET / HTTP/1.1"),
+      Intrusion("events without the secret", .notFound, "GET /events HTTP/1.1"),
+      Intrusion("the last digit is wrong", .notFound, "GET /LAST-WRONG/ HTTP/1.1"),
+      Intrusion("the first digit is wrong", .notFound, "GET /FIRST-WRONG/events HTTP/1.1"),
+      Intrusion("a part of the secret", .notFound, "GET /PART/ HTTP/1.1"),
+      Intrusion("more than the secret", .notFound, "GET /SECRET0/ HTTP/1.1"),
+      Intrusion("something else below the secret", .notFound, "GET /SECRET/passwd HTTP/1.1"),
+      Intrusion("a search of something else", .notFound, "GET /SECRET/passwd?search=a HTTP/1.1"),
+      Intrusion("a way up", .notFound, "GET /SECRET/../../ HTTP/1.1"),
+      Intrusion("a name bound to this address", .forbidden, host: "Host: evil.example:PORT"),
+      Intrusion("this host without its port", .forbidden, host: "Host: 127.0.0.1"),
+      Intrusion("this host with something before it", .forbidden, host: "Host: evil.HOST"),
+      Intrusion("no host", .forbidden, host: ""),
+      Intrusion("two hosts", .badRequest, document, "Host: evil.example"),
+      Intrusion("another origin", .forbidden, events, "Origin: http://evil.example"),
+      Intrusion(
+        "an origin that begins like this one", .forbidden, events,
+        "Origin: http://HOST.evil.example"),
+      Intrusion(
+        "this origin with another scheme", .forbidden, events, "Origin: https://HOST"),
+      Intrusion("an origin without a name", .forbidden, events, "Origin: null"),
+      Intrusion(
+        "two origins", .badRequest, document, "Origin: http://HOST", "Origin: null"),
+      Intrusion(
+        "POST", .methodNotAllowed, "POST /SECRET/ HTTP/1.1", "Content-Length: 4", "", "ring"),
+      Intrusion("PUT", .methodNotAllowed, "PUT /SECRET/ HTTP/1.1"),
+      Intrusion(
+        "OPTIONS", .methodNotAllowed, "OPTIONS /SECRET/events HTTP/1.1", "Origin: http://HOST"),
+      Intrusion("a method in small letters", .methodNotAllowed, "get /SECRET/ HTTP/1.1"),
+      Intrusion("another version", .badRequest, "GET /SECRET/ HTTP/1.0"),
+      Intrusion("a whole address as the path", .badRequest, "GET http://HOST/SECRET/ HTTP/1.1"),
+      Intrusion("a field without a colon", .badRequest, document, "nonsense"),
+      Intrusion("a field with a space in its name", .badRequest, host: "Host : HOST"),
+      Intrusion("no request at all", .badRequest, "", host: ""),
+      Intrusion(
+        "a line that never ends", .headerTooLarge,
+        "GET /SECRET/\(String(repeating: "a", count: 1_000_000)) HTTP/1.1"),
+      Intrusion(
+        "a huge header", .headerTooLarge, document,
+        String(
+          repeating: "X-Filler: \(String(repeating: "a", count: 1_000))\r\n", count: 1_000)),
     ]
+
+    private static let document = "GET /SECRET/ HTTP/1.1"
+    private static let events = "GET /SECRET/events HTTP/1.1"
   }
 
   @Suite("What an intruder tries at the page")

@@ -1,16 +1,8 @@
 #if NATS
+  import TestSupport
   import Testing
 
   @testable import CampanileNATS
-
-  /// Numbers that are the same in each run.
-  struct Dice: RandomNumberGenerator {
-    var state: UInt64 = 1
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state
-    }
-  }
 
   @Suite("Addresses of servers of NATS")
   struct ServerAddressTests {
@@ -79,7 +71,7 @@
     private let servers = ["a", "b", "c"].map { ServerAddress(host: $0, port: 1) }
 
     private func connects(
-      _ pool: inout ServerPool, _ dice: inout Dice, _ count: Int
+      _ pool: inout ServerPool, _ dice: inout SeededGenerator, _ count: Int
     ) -> [ServerAddress] {
       (0..<count).compactMap { _ in
         if case .connect(let address) = pool.next(&dice) { address } else { nil }
@@ -89,7 +81,7 @@
     @Test("The longest pause is the one that was set")
     func longestPause() throws {
       let servers = try NATSConfiguration(servers: "nats://a").servers
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, longestPause: 30_000, &dice)
       var pauses: [Int] = []
       for _ in 1...40 {
@@ -101,7 +93,7 @@
     @Test("Servers that are not reported any more are tried when no other can be reached")
     func unreported() throws {
       let servers = try NATSConfiguration(servers: "nats://a").servers
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
       pool.connected(to: servers[0], &dice)
       pool.learn(["a:4222", "b:4222"])
@@ -122,7 +114,7 @@
 
     @Test("Of servers that are not reported any more, one is tried in each pass, after all others")
     func manyUnreported() {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
       pool.connected(to: servers[0], &dice)
       pool.learn((1...40).map { "s\($0):1" })
@@ -167,7 +159,7 @@
 
     @Test("Each is tried at once, then after a pause that grows to two seconds, for ever")
     func passes() {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
       var pauses: [Int] = []
       for _ in 0..<200 {
@@ -184,7 +176,7 @@
       "There is a pause after each pass, though each server reports the others before it fails",
       arguments: [true, false])
     func reportsBeforeFailing(isShuffled: Bool) {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, isShuffled: isShuffled, &dice)
       var pauses = 0
       for _ in 0..<1_000 {
@@ -198,7 +190,7 @@
 
     @Test("After a connection the others are tried first, and its server at once after them")
     func reconnecting() {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
       _ = connects(&pool, &dice, 3)
       pool.connected(to: servers[1], &dice)
@@ -209,7 +201,7 @@
 
     @Test("In the given order, those that are reported come later, and the one that ended is last")
     func givenOrder() throws {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, isShuffled: false, &dice)
       #expect(connects(&pool, &dice, 3) == servers)
       #expect(connects(&pool, &dice, 1) == [])
@@ -228,7 +220,7 @@
 
     @Test("In the given order, what a server reports before it refuses comes after those given")
     func reportedByRefusing() {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, isShuffled: false, &dice)
       #expect(connects(&pool, &dice, 1) == [servers[0]])
       pool.learn(["d:1"])
@@ -239,7 +231,7 @@
     @Test(
       "To take the place of one that ends, each other server is tried", arguments: [true, false])
     func others(isShuffled: Bool) {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool(servers, isShuffled: isShuffled, &dice)
       pool.connected(to: servers[0], &dice)
       for _ in 1...100 {
@@ -254,7 +246,7 @@
 
     @Test("Servers that others tell are tried too, until they are told no more")
     func gossip() throws {
-      var dice = Dice()
+      var dice = SeededGenerator(1)
       var pool = ServerPool([ServerAddress(host: "a", port: 1, isSecure: true)], &dice)
       _ = connects(&pool, &dice, 1)
       pool.connected(to: pool.given[0], &dice)

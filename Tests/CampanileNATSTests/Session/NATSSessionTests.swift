@@ -2,6 +2,7 @@
   import CampanileRelay
   import CampanileTesting
   import NIOCore
+  import TestSupport
   import Testing
 
   @testable import CampanileNATS
@@ -1023,7 +1024,7 @@
       "Whatever a server and its clients send, a session goes on", arguments: [nil, "me"],
       [[], ["x"]])
     func anything(name: String?, subjects: [String]) {
-      var dice = Dice(state: 1)
+      var dice = SeededGenerator(1)
       let numbers = [
         "0", "1", "2", "3", "7", "-1", "9223372036854775807", "9223372036854775808",
         "18446744073709551614", "18446744073709551615", "18446744073709551616", "x", "",

@@ -6,7 +6,7 @@ import Testing
 
 /// The forms of `observe`, beside Foundation's own, on the center that replaces Foundation's.
 ///
-/// What holds for each form alone, the module SwitchedTests shows.
+/// What holds for each form alone, the tests of Foundation's center show for both.
 @Suite("Both kinds of observers of the replacement", .ownThread)
 struct BothKindsTests {
   private final class Screen: Sendable {

@@ -1,8 +1,11 @@
 import Foundation
 import TestSupport
+import Testing
 
 extension QueuedScenario {
-  static let all: [QueuedScenario] = [
+  static let all = own + upstream + defaultQueues
+
+  private static let own: [QueuedScenario] = [
     QueuedScenario("now takes back what waits", ["2"]) { face in
       face.listen()
       face.enqueue(1, .asap)
@@ -129,4 +132,97 @@ extension QueuedScenario {
       face.turn()
     },
   ]
+
+  /// What the suite `TestNotificationQueue` of swift-corelibs-foundation shows.
+  private static let upstream: [QueuedScenario] = [
+    QueuedScenario(
+      "what is posted now is heard before `enqueue` returns, and never coalesces",
+      ["1", "2", "3", "returned"]
+    ) { face in
+      face.listen()
+      let bell = NSObject()
+      for number in 1...3 { face.enqueue(number, .now, [.onName, .onSender], about: bell) }
+      face.mark("returned")
+    },
+    QueuedScenario(
+      "in a run, what is posted now is heard if the mode of the run is named", ["1", "2", "5"]
+    ) { face in
+      face.listen()
+      let queue = Kept<QueueFace>(face.makeQueue())
+      RunLoop.current.perform(inModes: [.default]) {
+        queue.withValue {
+          $0?.enqueue(1, .now, modes: [RunLoop.current.currentMode ?? .common])
+          $0?.enqueue(2, .now)
+          // The common modes are a set of modes, and no run is in them.
+          $0?.enqueue(3, .now, modes: [.common])
+          $0?.enqueue(4, .now, modes: [RunLoop.Mode("Other")])
+          $0?.enqueue(5, .now, modes: [RunLoop.Mode("Other"), .default])
+        }
+      }
+      face.turn()
+      queue.set(nil)
+    },
+    later("asap", .asap), later("idle", .whenIdle),
+    QueuedScenario(
+      "what coalesces by name or by object takes the place of all that has the one or the other",
+      ["4", "5"]
+    ) { face in
+      let heard = Recorder<Int>()
+      face.center.add(nil) { heard.record($0.number) }
+      let (one, other) = (NSObject(), NSObject())
+      face.enqueue(1, .asap, .onName, about: one)
+      face.enqueue(2, .asap, .onSender, about: other)
+      face.enqueue(3, .asap, .onName, about: one)
+      face.enqueue(4, .asap, .onName, about: other)
+      face.enqueue(5, .asap, .onSender, about: one)
+      face.turn()
+      for number in heard.values.sorted() { face.mark("\(number)") }
+    },
+  ]
+
+  #if TSAN
+    // Foundation releases the default queue of a thread that ends when Thread Sanitizer has forgotten the
+    // thread already, and crashes.
+    private static let defaultQueues: [QueuedScenario] = []
+  #else
+    private static let defaultQueues = [
+      QueuedScenario(
+        "each thread has a default queue, which posts to the default center",
+        ["true", "false", "1", "2", "3"]
+      ) { face in
+        let queues = (0..<2).map { _ in face.side.defaultQueue(face.log) }
+        face.mark("\(queues[0].queue === queues[1].queue)")
+        let (center, own) = (queues[0].center, ObjectIdentifier(queues[0].queue))
+        onThread(patiently: true) { [log = face.log, side = face.side] in
+          log.record("\(ObjectIdentifier(side.defaultQueue(log).queue) == own)")
+        }()
+        let bell = NSObject()
+        let token = center.add(nil, bell) { [log = face.log] in log.record("\($0.number)") }
+        queues[0].enqueue(1, .now, about: bell)
+        queues[0].enqueue(2, .asap, about: bell)
+        face.turn()
+        queues[0].enqueue(3, .whenIdle, about: bell)
+        face.turn()
+        center.removeObserver(token)
+        withExtendedLifetime(queues) {}
+      }
+    ]
+  #endif
+
+  private static func later(_ name: String, _ style: QueueFace.Style) -> QueuedScenario {
+    QueuedScenario(
+      "\(name) is heard once the run loop runs, the last of those that coalesce",
+      ["returned", "3"]
+    ) { face in
+      face.listen()
+      let bell = NSObject()
+      for number in 1...3 {
+        face.enqueuePlain(
+          Notification(name: .tick, object: bell, userInfo: ["number": number]), style)
+      }
+      face.mark("returned")
+      face.turn()
+      face.turn()
+    }
+  }
 }

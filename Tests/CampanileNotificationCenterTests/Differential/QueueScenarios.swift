@@ -3,8 +3,42 @@ import TestSupport
 import Testing
 
 extension Scenario {
-  /// Observers with operation queues; the facts of the suites of Upstream stand there.
-  static let queues: [Scenario] = [
+  /// Who posts, as an operation.
+  private static let posters: [(String, @Sendable (OperationQueue) -> OperationQueue)] = [
+    ("the main queue", { _ in .main }), ("the observed queue", { $0 }),
+    ("another queue", { _ in SerialOperationQueue() }),
+  ]
+
+  /// Observers with operation queues.
+  static let queues = afterPosts + onQueues
+
+  /// From swift-corelibs-foundation.
+  private static let afterPosts = posters.map { name, poster in
+    Scenario(
+      "blocks have run on their queues, or else on the poster's, after a post on \(name)",
+      ["its true", "main true", "poster's true", "returned after 3"]
+    ) { desk in
+      let (observed, heard) = (SerialOperationQueue(), Recorder<String>())
+      let posting = poster(observed)
+      for (name, queue) in [("its", observed), ("main", .main), ("poster's", nil)]
+        as [(String, OperationQueue?)]
+      {
+        desk.center.add(.tick, queue: queue) { _ in
+          heard.record("\(name) \(OperationQueue.current === queue ?? posting)")
+        }
+      }
+      let returned = DispatchSemaphore(value: 0)
+      posting.addOperation { [center = desk.center] in
+        center.post(.tick)
+        heard.record("returned after \(heard.count)")
+        returned.signal()
+      }
+      returned.waitPatiently()
+      for text in heard.values.sorted() { desk.log.record(text) }
+    }
+  }
+
+  private static let onQueues: [Scenario] = [
     Scenario("observers on one queue run before the post returns", ["1", "2", "after"]) { desk in
       let queue = SerialOperationQueue()
       let heard = Recorder<Int>()

@@ -20,13 +20,13 @@ struct QueuedScenario: Sendable, CustomTestStringConvertible {
 
   /// What is heard with a queue of ours.
   static func ours(_ run: @escaping @Sendable (QueueFace) -> Void) -> [String] {
-    QueuedScenario("", [], run).heard { .ours($0) }
+    QueuedScenario("", [], run).heard(.ours)
   }
 
-  func heard(_ make: @escaping @Sendable (Recorder<String>) -> QueueFace) -> [String] {
+  func heard(_ side: Side) -> [String] {
     let log = Recorder<String>()
     onThread(patiently: true) {
-      let face = make(log)
+      let face = side.makeQueue(log)
       face.addSource(for: .default)
       run(face)
     }()
@@ -39,6 +39,7 @@ struct QueueFace {
   typealias Style = Foundation.NotificationQueue.PostingStyle
   typealias Mask = Foundation.NotificationQueue.NotificationCoalescing
 
+  let side: Side
   let center: any CenterInterface
   let log: Recorder<String>
   let queue: NSObject
@@ -89,7 +90,8 @@ extension QueueFace {
   ) -> QueueFace {
     let queue = own ?? TheirQueue(notificationCenter: center)
     return QueueFace(
-      center: center, log: log, queue: queue, makeQueue: { foundation(log, center) },
+      side: .foundation, center: center, log: log, queue: queue,
+      makeQueue: { foundation(log, center) },
       enqueueRaw: { queue.enqueue($0, postingStyle: $1, coalesceMask: $2, forModes: $3) },
       enqueuePlain: { queue.enqueue($0, postingStyle: $1) },
       dequeueRaw: { queue.dequeueNotifications(matching: $0, coalesceMask: $1) })
@@ -101,7 +103,8 @@ extension QueueFace {
   ) -> QueueFace {
     let queue = own ?? OurQueue(notificationCenter: center)
     return QueueFace(
-      center: center, log: log, queue: queue, makeQueue: { ours(log, center) },
+      side: .ours, center: center, log: log, queue: queue,
+      makeQueue: { ours(log, center) },
       enqueueRaw: { queue.enqueue($0, postingStyle: $1, coalesceMask: $2, forModes: $3) },
       enqueuePlain: { queue.enqueue($0, postingStyle: $1) },
       dequeueRaw: { queue.dequeueNotifications(matching: $0, coalesceMask: $1) })

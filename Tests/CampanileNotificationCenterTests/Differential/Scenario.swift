@@ -17,9 +17,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { id }
 
-  /// What is heard with centers that `make` makes.
-  func heard(_ make: @escaping @Sendable () -> any CenterInterface) -> [String] {
-    let desk = Desk(make: make, center: make())
+  func heard(_ side: Side) -> [String] {
+    let desk = Desk(make: side.makeCenter, center: side.makeCenter())
     run(desk)
     return desk.log.values
   }
@@ -45,16 +44,5 @@ struct Desk: Sendable {
 
   func post(_ number: Int) {
     center.post(name: .tick, object: nil, userInfo: ["number": number])
-  }
-}
-
-/// Where Foundation on Linux does something else, and the row of the seeds that says so.
-struct ExpectedDifference {
-  let scenario: String
-  let row: String
-
-  init(_ scenario: String, _ row: String) {
-    self.scenario = scenario
-    self.row = row
   }
 }

@@ -15,7 +15,7 @@ struct SeedAQueueTests {
     @Test("A10 Foundation: what is enqueued from a delivery stops the program")
     func a10Foundation() async {
       await #expect(processExitsWith: .failure) {
-        _ = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard { .foundation($0) }
+        _ = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard(.foundation)
       }
     }
   #endif

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -87,7 +88,7 @@ struct MessageLogTests {
   /// Each search goes on where the last one ended, also when older entries have gone since.
   @Test(arguments: [1, 2, 3] as [UInt64])
   func setsPositionsInAnyOrder(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededGenerator(seed)
     var log = MessageLog(limit: 2_000, traceLimit: 20)
     _ = fill(&log, 1...40)
     var newest: UInt64 = 40

@@ -13,7 +13,7 @@ struct QueueTests {
 
   @Test("It is an array that is appended to and taken from", arguments: [3, 10, 3_000])
   func model(typicalCount: Int) {
-    var generator = SeededGenerator(seed: UInt64(typicalCount))
+    var generator = SeededGenerator(UInt64(typicalCount))
     var queue = Queue<Int>()
     var model: [Int] = []
     for step in 0..<Effort.times(10_000, long: 100_000) {

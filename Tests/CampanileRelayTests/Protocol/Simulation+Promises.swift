@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import CampanileRelay
 
 /// What the members do and hear, and what has been promised about it.

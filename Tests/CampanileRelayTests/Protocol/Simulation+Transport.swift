@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import CampanileRelay
 
 /// What the transport does: connections, the election, deaths.

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import CampanileRelay
 
 /// Members and hubs that exchange frames in an order that a seed determines.
@@ -81,7 +83,7 @@ final class Simulation {
 
   init(seed: UInt64, _ options: Options, isTraced: Bool = false) {
     self.options = options
-    random = SeededGenerator(seed: seed)
+    random = SeededGenerator(seed)
     if isTraced { trace = [] }
   }
 

@@ -1,4 +1,4 @@
-import CampanileRelay
+package import CampanileRelay
 import Foundation
 import Synchronization
 import TestSupport
@@ -7,7 +7,7 @@ import Testing
 /// The command `campanile`, or another program, while it runs.
 ///
 /// To wait for it takes a thread besides those of tasks: what answers it may be a task of the test.
-final class CommandProcess: Sendable {
+package final class CommandProcess: Sendable {
   private let process = Process()
   private let end: ProgramEnd
   private let output: Lines
@@ -19,7 +19,7 @@ final class CommandProcess: Sendable {
   ///   - shell: A line for a shell that starts the program, as `"$0" "$@"`.
   ///   - environment: What is added to that of the tests.
   ///   - blocks: Whether the program waits when the pipe of its output is full.
-  init(
+  package init(
     _ arguments: [String], program: String = "campanile", shell: String? = nil,
     environment: [String: String] = [:], blocks: Bool = true
   ) throws {
@@ -52,14 +52,14 @@ final class CommandProcess: Sendable {
     end.wait()
   }
 
-  var isRunning: Bool { process.isRunning }
-  var processID: Int32 { process.processIdentifier }
+  package var isRunning: Bool { process.isRunning }
+  package var processID: Int32 { process.processIdentifier }
 
   /// The next line of the output; `nil` at its end.
-  func line() async -> String? { await next(of: output) }
+  package func line() async -> String? { await next(of: output) }
 
   /// The next line of what is noted; `nil` at its end.
-  func note() async -> String? { await next(of: errors) }
+  package func note() async -> String? { await next(of: errors) }
 
   private func next(of lines: Lines) async -> String? {
     do {
@@ -72,20 +72,22 @@ final class CommandProcess: Sendable {
   }
 
   /// Waits until it listens.
-  func waitUntilListening() async {
+  package func waitUntilListening() async {
     while let note = await note(), !note.contains("Listening to") {}
   }
 
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Waits until there is some output, and reads none of it.
-  func waitUntilWriting() async { await onThread { _ = self.output.hasSome(within: patience) } }
+  package func waitUntilWriting() async {
+    await onThread { _ = self.output.hasSome(within: patience) }
+  }
 
   /// Reads no more of the output.
-  func closeOutput() throws { try output.pipe.fileHandleForReading.close() }
+  package func closeOutput() throws { try output.pipe.fileHandleForReading.close() }
 
   /// Waits for the end; -1 after a signal that killed it.
-  func status() async -> Int32 {
+  package func status() async -> Int32 {
     await onThread { [process, end] in
       end.wait()
       return process.terminationReason == .exit ? process.terminationStatus : -1
@@ -93,7 +95,7 @@ final class CommandProcess: Sendable {
   }
 
   /// Waits for the end, and returns all that was written.
-  func result() async -> (status: Int32, output: [String], notes: [String]) {
+  package func result() async -> (status: Int32, output: [String], notes: [String]) {
     // Both at once: neither pipe takes all that there may be.
     async let lines = onThread { self.output.rest() }
     async let notes = onThread { self.errors.rest() }
@@ -152,18 +154,20 @@ private final class Lines: Sendable {
 }
 
 /// A bus of a test's own, whose folder is gone afterwards.
-final class TestBus {
+package final class TestBus {
+  package init() {}
+
   /// Its path is short, since that of a socket is.
-  let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))"
+  package let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))"
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// A relay of the test's waits a minute for a silent hub or command, however slow the machine is.
-  var transport: Relay.Transport {
+  package var transport: Relay.Transport {
     .host("test", in: folder, silence: SilenceLimits(ofHub: 600, ofMembers: 600))
   }
 
-  func start(
+  package func start(
     _ arguments: String..., shell: String? = nil, blocks: Bool = true
   ) throws -> CommandProcess {
     try CommandProcess(

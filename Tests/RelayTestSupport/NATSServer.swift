@@ -1,9 +1,9 @@
 import Campanile
-import TestSupport
-import Testing
+package import TestSupport
+package import Testing
 
 #if NATS
-  import Foundation
+  package import Foundation
   import NIOCore
   import NIOPosix
 
@@ -12,7 +12,7 @@ import Testing
     ///
     /// - Returns: What it writes, to its standard output and as errors.
     @discardableResult
-    func start(readingErrors: Bool = false) throws -> FileHandle {
+    package func start(readingErrors: Bool = false) throws -> FileHandle {
       try startingAlone {
         let output = Pipe()
         standardOutput = output
@@ -24,22 +24,22 @@ import Testing
   }
 
   /// A server of NATS that a test starts.
-  final class NATSServer: Sendable {
+  package final class NATSServer: Sendable {
     private let program: String
     private let arguments: [String]
     private let running: Locked<(process: Process, end: ProgramEnd)?>
-    let port: Int
-    let folder: URL
+    package let port: Int
+    package let folder: URL
 
     /// The programs that tests use.
     ///
     /// `CAMPANILE_NATS_SERVERS` names them, with colons between their paths.
-    static let programs: [String] =
+    package static let programs: [String] =
       ProcessInfo.processInfo.environment["CAMPANILE_NATS_SERVERS"]?
       .split(separator: ":").map(String.init) ?? []
 
     /// The programs of version 2 and so much, and later ones.
-    static func programs(since minor: Int) -> [String] {
+    package static func programs(since minor: Int) -> [String] {
       programs.filter { program in
         let process = Process()
         process.executableURL = URL(filePath: program)
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// - Parameter configuration: In the server's own language; FOLDER stands for a folder for it.
-    init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
+    package init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
       self.program = program
       folder = URL(filePath: "/tmp/nats\(UInt32.random(in: 0 ... .max))")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -85,7 +85,7 @@ import Testing
 
     /// A port that nobody has, below those that the system gives to connections: a server that is
     /// started again has it again.
-    static func freePort() -> Int {
+    package static func freePort() -> Int {
       lastPort.withLock { port in
         repeat { port = port < 32_000 ? port + 1 : 20_000 } while !isFree(port)
         return port
@@ -99,10 +99,10 @@ import Testing
       return socket != nil
     }
 
-    var url: String { "nats://127.0.0.1:\(port)" }
+    package var url: String { "nats://127.0.0.1:\(port)" }
 
     /// Starts the server again, and returns when it is ready.
-    func start() throws {
+    package func start() throws {
       let new = try Self.start(program, arguments, port)
       running.withLock { $0 = new }
     }
@@ -139,43 +139,44 @@ import Testing
       return (new, end)
     }
 
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
       running.withLock { $0?.process.send(number) }
     }
 
-    var isRunning: Bool { running.withLock { $0?.process.isRunning ?? false } }
+    package var isRunning: Bool { running.withLock { $0?.process.isRunning ?? false } }
 
     /// Ends the server as no signal handler sees it.
-    func kill() { end(SIGKILL) }
+    package func kill() { end(SIGKILL) }
 
     /// Ends the server, and returns when it has ended.
-    func end(_ signal: Int32) {
+    package func end(_ signal: Int32) {
       guard let (process, end) = running.withLock({ $0.take() }), process.isRunning else { return }
       process.send(signal)
       end.wait()
     }
   }
 
-  struct ServerFailure: Error, CustomStringConvertible {
-    let description: String
+  package struct ServerFailure: Error, CustomStringConvertible {
+    package let description: String
+    package init(description: String) { self.description = description }
   }
 #else
-  enum NATSServer {
-    static let programs: [String] = []
+  package enum NATSServer {
+    package static let programs: [String] = []
   }
 #endif
 
 /// For tests that need servers: without any, they are skipped.
-struct ServerTrait: SuiteTrait, TestTrait, TestScoping {
+package struct ServerTrait: SuiteTrait, TestTrait, TestScoping {
   private let condition = ConditionTrait.enabled(
     if: !NATSServer.programs.isEmpty,
     "CAMPANILE_NATS_SERVERS names no servers; scripts/nats-servers installs and prints some")
 
-  var isRecursive: Bool { true }
+  package var isRecursive: Bool { true }
 
-  func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
+  package func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
 
-  func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?,
     performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
@@ -184,10 +185,10 @@ struct ServerTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == ServerTrait {
-  static var withServers: Self { Self() }
+  package static var withServers: Self { Self() }
 }
 
 /// The tests that have servers at the same time.
 ///
 /// If all of them started theirs at once, a server would take longer for an answer than a relay waits.
-let serverPlaces = Places(8)
+package let serverPlaces = Places(8)

@@ -1,1 +1,0 @@
-../../CampanileRelayTests/Fixtures.swift

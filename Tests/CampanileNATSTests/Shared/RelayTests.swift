@@ -1,1 +1,0 @@
-../../CampanileRelayTests/RelayTests.swift

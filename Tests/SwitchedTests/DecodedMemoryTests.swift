@@ -1,1 +1,0 @@
-../CampanileFoundationTests/Typed/DecodedMemoryTests.swift

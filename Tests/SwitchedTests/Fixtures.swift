@@ -1,1 +1,0 @@
-../CampanileFoundationTests/Support/Fixtures.swift
