@@ -6,7 +6,7 @@ import Testing
 
 /// The forms of `observe`, beside Foundation's own, on the center that replaces Foundation's.
 ///
-/// What holds for each form alone, the module SwitchedTests shows.
+/// The forms are those of Foundation's center, whose tests show what holds for each.
 @Suite("Both kinds of observers of the replacement", .ownThread)
 struct BothKindsTests {
   private final class Screen: Sendable {

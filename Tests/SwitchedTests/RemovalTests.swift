@@ -1,1 +1,0 @@
-../CampanileFoundationTests/Observing/RemovalTests.swift

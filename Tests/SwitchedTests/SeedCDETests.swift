@@ -1,1 +1,0 @@
-../CampanileFoundationTests/Seeds/SeedCDETests.swift
