@@ -80,26 +80,6 @@ struct OvertakenEditTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What a property's own didSet changes after an edit is told after it")
-  func changedByDidSet() {
-    final class Sorted: Observable {
-      @Observed var items = [1, 3] {
-        didSet { if items != items.sorted() { items.sort() } }
-      }
-    }
-    let sorted = Sorted()
-    var kinds: [Edit] = []
-    var replica = Replica([1, 3])
-    let token = sorted.observe(\.items) { _, change in
-      kinds.append(change.edit)
-      replica.apply(change)
-    }
-    sorted.mutableArray(\.items).append(2)
-    #expect(kinds == [.insertion, .setting])
-    #expect(replica.elements == [1, 2, 3] && replica.faults.isEmpty)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("A change between the reading and the setting of an edit makes it a setting")
   func changedMeanwhile() {
     let log = Log()
@@ -110,24 +90,6 @@ struct OvertakenEditTests {
     }
     #expect(log.lines == ["setting - xy", "setting - bc"])
     withExtendedLifetime(token) {}
-  }
-
-  @Test("Elements that cannot be compared are placed as well")
-  func noEquality() {
-    final class Item {}
-    final class Box: Observable { @Observed var items: [Item] = [] }
-    let box = Box()
-    var kinds: [Edit] = []
-    let tokens = [
-      box.observe(\.items) { box, change in
-        if change.new.count == 2 { box.items = [] }
-      },
-      box.observe(\.items) { _, change in kinds.append(change.edit) },
-    ]
-    box.mutableArray(\.items).append(Item())
-    box.mutableArray(\.items).append(Item())
-    #expect(kinds == [.insertion, .insertion, .setting])
-    withExtendedLifetime(tokens) {}
   }
 
   @Test(
@@ -185,27 +147,6 @@ struct OvertakenEditTests {
     }
     for number in 2...3 { store.mutableArray(\.items).append(number) }
     #expect(replica.faults.isEmpty && replica.elements == [1, 2, 3])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("An observer that comes after an edit, inside its call, is told the next one as an edit")
-  func observerInCall() {
-    let log = Log()
-    var late: ObservationToken?
-    let token = follow([], Log()) { _, _ in if late == nil { late = follow([], log) } }
-    presets.append("d")
-    presets.append("e")
-    #expect(log.lines == ["insertion 4..<5 abcde"])
-    withExtendedLifetime((token, late)) {}
-  }
-
-  @Test("An edit inside the initial call is told as one")
-  func insideInitialCall() {
-    let log = Log()
-    let token = follow(.initial, log) { radio, change in
-      if change.phase == .initial { radio.mutableArray(\.presets).append("d") }
-    }
-    #expect(log.lines == ["setting - abc", "insertion 3..<4 abcd"])
     withExtendedLifetime(token) {}
   }
 

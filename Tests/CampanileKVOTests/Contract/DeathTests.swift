@@ -149,44 +149,6 @@ struct DeathTests {
 
   // MARK: In deinits
 
-  /// Sets something when it dies.
-  final class Mortal: Observable {
-    @Observed var value = 0
-    let last: (Mortal) -> Void
-    init(_ last: @escaping (Mortal) -> Void) { self.last = last }
-    deinit { last(self) }
-  }
-
-  final class Host: Observable {
-    @Observed var guest: Mortal?
-    @Observed var deaths = 0
-    var text: String { "\(guest?.value ?? -1) \(deaths)" }
-  }
-
-  @Test("An object that changes itself when it is replaced is part of that change")
-  func changeInDeinit() {
-    let host = Host()
-    host.guest = Mortal { $0.value = 99 }
-    log.kvo.observe(host, \.text, options: [.old, .prior]) { log, _, change in
-      log.lines.append("\(change.phase) \(change.old ?? "-") > \(change.new)")
-    }
-    host.guest = nil
-    #expect(log.lines == ["prior 0 0 > 0 0", "changed 0 0 > -1 0"])
-  }
-
-  @Test("What an object changes of another one when it is replaced is told with that change")
-  func otherChangeInDeinit() {
-    let host = Host()
-    host.guest = Mortal { [unowned host] _ in host.deaths += 1 }
-    log.kvo.observe(host, \.text, options: .old) { log, _, change in
-      log.lines.append("\(change.old ?? "-") > \(change.new)")
-    }
-    host.guest = Mortal { _ in }
-    #expect(log.lines == ["0 0 > 0 1"])
-    host.deaths += 1
-    #expect(log.lines.count == 2)
-  }
-
   @Test("An object that observes itself along a path through its own parts is released")
   func throughOwnParts() {
     final class Model: Observable {

@@ -86,61 +86,6 @@ struct InitialTests {
   }
 
   @Test(
-    "K14 A reader of a source begins with one value and misses none after it", arguments: widths)
-  func readers(width: Int) async {
-    let counter = Counter()
-    let source = counter.changes(of: \.count, options: .initial)
-    let sequences = Recorder<ValueSequence<KVOChange<Int>>>()
-    onThreads(width) { _ in
-      for _ in 0..<50 { counter.increment() }
-      sequences.record(source.values())
-      for _ in 0..<50 { counter.increment() }
-    }
-    for sequence in sequences.values {
-      var values: [Int] = []
-      for await change in sequence {
-        #expect((change.phase == .initial) == values.isEmpty)
-        values.append(change.new)
-        if change.new == width * 100 { break }
-      }
-      #expect(values == values.sorted())
-    }
-    #expect(sequences.count == width)
-  }
-
-  @Test("A source ends those who began with a value when the object dies")
-  func end() async {
-    var counter: Counter? = Counter()
-    let source = counter!.changes(of: \.count, options: .initial)
-    let token = source.observe { _ in }
-    let values = source.values()
-    counter?.count = 1
-    counter = nil
-    var heard: [Int] = []
-    for await change in values { heard.append(change.new) }
-    #expect(heard == [0, 1])
-    #expect(!token.isActive)
-  }
-
-  @Test("Releasing the source and its observers ends what they follow")
-  func release() {
-    let payloads = LiveCount()
-    let counter = Counter()
-    var source: KeyPathChanges<Int>? = counter.changes(of: \.count, options: .initial)
-    var token: ObservationToken?
-    do {
-      let payload = Tracked(payloads)
-      token = source?.observe { _ in payload.touch() }
-    }
-    source = nil
-    counter.count = 1
-    #expect(payloads.current == 1)
-    token = nil
-    #expect(payloads.current == 0)
-    withExtendedLifetime((counter, token, source)) {}
-  }
-
-  @Test(
     "Once with initial is the initial call alone, of a source too, also inside a call of the path",
     arguments: [false, true])
   func once(isInside: Bool) {

@@ -86,48 +86,6 @@ struct InterleavingTests {
 
   // MARK: Inside one another
 
-  @Test("A didChange that nothing began is no change in a transaction either")
-  func strayDidChange() {
-    let token = followed(\.first)
-    KVOTransaction.perform {
-      pair.first = 1
-      pair.registrar.didChange(pair, keyPath: \.second)
-    }
-    #expect(owner.lines.values == ["1 first"])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test(
-    "What an observer reads is not followed, also if a getter's own change led to it",
-    arguments: [false, true])
-  func observerInsideGetter(isTransaction: Bool) {
-    final class Counting: Observable {
-      @Observed var reads = 0
-      @Observed var value = 0
-      let isTransaction: Bool
-      init(_ isTransaction: Bool) { self.isTransaction = isTransaction }
-      var counted: Int {
-        if isTransaction {
-          KVOTransaction.perform { reads += 1 }
-        } else {
-          reads += 1
-        }
-        return value
-      }
-    }
-    let counting = Counting(isTransaction)
-    let other = Radio()
-    let log = Log()
-    let token = counting.observe(\.reads) { _, _ in _ = other.volume }
-    log.kvo.observe(counting, \.counted) { log, _, change in log.lines.append("\(change.new)") }
-    other.volume = 3
-    #expect(log.lines.isEmpty)
-    counting.value = 1
-    other.volume = 4
-    #expect(log.lines == ["1"])
-    withExtendedLifetime(token) {}
-  }
-
   final class Leaf: Observable {
     @Observed var value = 0
   }
@@ -135,50 +93,6 @@ struct InterleavingTests {
   final class Root: Observable {
     @Observed var leaf: Leaf?
     @Observed var signal = 0
-    var shown: Int { leaf?.value ?? -1 }
-  }
-
-  @Test("A change whose object is replaced in its prior call does not silence the observation")
-  func replacedInPriorCall() {
-    let (root, first, other) = (Root(), Leaf(), Leaf())
-    root.leaf = first
-    let log = Log()
-    log.kvo.observe(root, \.leaf?.value, options: [.prior]) { log, root, change in
-      log.lines.append("\(change.phase) \(change.new ?? -1)")
-      if change.phase == .prior && root.leaf === first { root.leaf = other }
-    }
-    first.value = 1
-    log.lines = []
-    other.value = 2
-    other.value = 3
-    #expect(log.lines.contains("changed 2"))
-    #expect(log.lines.last == "changed 3")
-    #expect(log.lines.count == 4)
-  }
-
-  @Test("A change to an equal value inside another one does not hide what that one changes")
-  func equalInsideAnother() {
-    let (root, leaf) = (Root(), Leaf())
-    root.leaf = leaf
-    let remover = root.observe(\.leaf?.value) { root, change in
-      if change.new == -1 { root.leaf = nil }
-    }
-    let log = Log()
-    log.kvo.observe(root, \.shown, options: .distinct) { log, _, change in
-      log.lines.append("\(change.new)")
-    }
-    var isToBeSet = true
-    let setter = root.observe(\.leaf?.value, options: .prior) { root, change in
-      guard change.phase == .prior && isToBeSet else { return }
-      isToBeSet = false
-      root.leaf = leaf
-    }
-    leaf.value = -1
-    #expect(log.lines == ["-1"])
-    leaf.value = 2
-    root.leaf = leaf
-    #expect(log.lines == ["-1", "2"])
-    withExtendedLifetime((remover, setter)) {}
   }
 
   @Test(
@@ -207,23 +121,6 @@ struct InterleavingTests {
     root.leaf = nil
     #expect(log.lines == ["1", "nil", "1", "2", "nil"])
     withExtendedLifetime((remover, restorer)) {}
-  }
-
-  @Test(
-    "Threads that read old values at the same time do not silence each other", arguments: [2, 8])
-  func readOldOnManyThreads(width: Int) {
-    let told = Recorder<Int>()
-    let token = pair.observe(\.sum, options: [.old]) { _, change in told.record(change.new) }
-    onThreads(width) { _ in
-      for number in 0..<200 { pair.first = number }
-    }
-    let before = told.count
-    onThreads(width) { _ in pair.second += 1_000 }
-    #expect(told.count > before)
-    let after = told.count
-    pair.first = -1
-    #expect(told.count == after + 1)
-    withExtendedLifetime(token) {}
   }
 
   // MARK: On other threads
@@ -267,28 +164,6 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What others leave is not told inside a call, but after it")
-  func leftUntilTheCallEnds() {
-    let gate = Gate()
-    let (pair, owner) = (pair, owner)
-    let token = pair.observe(\.sum) { pair, change in
-      owner.lines.record("in \(change.new)")
-      if change.new == 1 {
-        gate.pass()
-        pair.second = 10
-      }
-      owner.lines.record("out \(change.new)")
-    }
-    let telling = onThread { pair.first = 1 }
-    gate.waitUntilReached()
-    pair.first = 2
-    gate.open()
-    telling()
-    #expect(
-      owner.lines.values == ["in 1", "out 1", "in 12", "out 12"])
-    withExtendedLifetime(token) {}
-  }
-
   // MARK: In tasks
 
   /// Runs `body` while another thread is inside a transaction.
@@ -301,66 +176,9 @@ struct InterleavingTests {
     elsewhere()
   }
 
-  @Test("A task that runs beside an open transaction is no part of it")
-  func taskBesideTransaction() async {
-    let token = followed(\.first)
-    let (pair, owner) = (pair, owner)
-    await withCheckedContinuation { continuation in
-      // On a thread of its own, which may block: those that run tasks are few.
-      _ = onThread {
-        KVOTransaction.perform {
-          let done = DispatchSemaphore(value: 0)
-          Task {
-            pair.first = 3
-            done.signal()
-          }
-          done.wait()
-          #expect(owner.lines.values == ["3 first"])
-        }
-        continuation.resume()
-      }
-    }
-    #expect(owner.lines.count == 1)
-    withExtendedLifetime(token) {}
-  }
-
   /// Runs `body` while another thread is inside a transaction, or alone.
   private func run(besideATransaction isBeside: Bool, _ body: () -> Void) async {
     if isBeside { await besideATransaction(body) } else { body() }
-  }
-
-  @Test("A set inside a set is told with it, whatever other threads do", arguments: [false, true])
-  func setInsideSet(isBeside: Bool) async {
-    final class Mixer: Observable {
-      let registrar = KVORegistrar()
-      @Observed var right = 0
-      @Observed var isMuted = false
-      private var stored = 0
-      var left: Int {
-        get {
-          registrar.access(self, keyPath: \.left)
-          return stored
-        }
-        set {
-          registrar.withMutation(of: self, keyPath: \.left) {
-            isMuted = true
-            stored = newValue
-          }
-        }
-      }
-      var sum: Int { left + right }
-    }
-    var heard: [Int] = []
-    await run(besideATransaction: isBeside) {
-      let mixer = Mixer()
-      let tokens = [
-        mixer.observe(\.isMuted) { mixer, _ in mixer.right += 10 },
-        mixer.observe(\.sum) { _, change in heard.append(change.new) },
-      ]
-      mixer.left = 1
-      withExtendedLifetime(tokens) {}
-    }
-    #expect(heard == [11])
   }
 
   @Test(
@@ -421,27 +239,6 @@ struct InterleavingTests {
     #expect(owner.lines.values == ["3 first", "4 first", "end"])
   }
 
-  @Test("What a setter leaves to a task is no part of the edit, also later on the same thread")
-  func setInTaskAfterEdit() async {
-    let list = PostponingList()
-    list.replace(with: [1])
-    let kinds = Recorder<Edit>()
-    let token = list.observe(\.items) { _, change in kinds.record(change.edit) }
-    let resident = Resident()
-    let made = Slot<Task<Void, Never>>()
-    list.onSet.set { made.set(Task { await resident.run { list.replace(with: [7, 8]) } }) }
-    await besideATransaction {
-      await resident.run { list.mutableArray(\.items).append(.init(number: 2)) }
-      await made.value?.value
-    }
-    #expect(list.items.map(\.number) == [7, 8])
-    #expect(kinds.values == [.setting])
-    withExtendedLifetime(token) {}
-    // It keeps the list.
-    list.onSet.set(nil)
-    resident.executor.end()
-  }
-
   @Test("A task made in a getter is no part of its evaluation, also later on the same thread")
   func taskAfterEvaluation() async {
     let token = followed(\.sum)
@@ -462,31 +259,5 @@ struct InterleavingTests {
     #expect(owner.lines.count == 2)
     withExtendedLifetime(token) {}
     resident.executor.end()
-  }
-
-  /// An array of what cannot be compared, whose setter sets nothing itself.
-  final class PostponingList: SharedObservable {
-    struct Item: Sendable {
-      let number: Int
-    }
-
-    private let registrar = KVORegistrar()
-    private let state = Locked<[Item]>([])
-    /// What the setter does instead.
-    let onSet = Slot<@Sendable () -> Void>()
-
-    var items: [Item] {
-      get {
-        registrar.access(self, keyPath: \.items)
-        return state.withLock { $0 }
-      }
-      set { onSet.value?() }
-    }
-
-    func replace(with numbers: [Int]) {
-      registrar.withMutation(of: self, keyPath: \.items) {
-        state.withLock { $0 = numbers.map { Item(number: $0) } }
-      }
-    }
   }
 }

@@ -10,12 +10,6 @@ struct CombinationTests {
   let log = Log()
   let radio = Radio()
 
-  private func note<Object>(_ name: String) -> (Log, Object, KVOChange<Int>) -> Void {
-    { log, _, change in
-      log.lines.append("\(name) \(change.phase) \(change.old ?? -1) \(change.new)")
-    }
-  }
-
   // MARK: Options
 
   /// One choice of options, and what they make of sets of 0 to 0, 1, 1 again and 2.
@@ -67,7 +61,8 @@ struct CombinationTests {
   }
 
   @Test(
-    "Each set of options gives its calls, wherever the value is", arguments: 0..<32,
+    "F6 Each set of options gives its calls, old before new, wherever the value is",
+    arguments: 0..<32,
     Place.allCases)
   func options(bits: Int, place: Place) {
     let choice = Choice(bits)
@@ -88,7 +83,7 @@ struct CombinationTests {
   }
 
   @Test(
-    "Each set of options gives its calls in order on a queue",
+    "F3 Each set of options gives its calls in order on a queue",
     arguments: (0..<32).filter { $0 & 2 == 0 })
   func optionsOnQueue(bits: Int) async {
     let choice = Choice(bits)
@@ -121,59 +116,50 @@ struct CombinationTests {
 
   // MARK: Policies
 
-  @Test("Append makes an observation with options of its own, and each can be ended by itself")
-  func appendedOptions() {
-    let first = log.kvo.observe(radio, \.volume, options: .prior, note("first"))
-    log.kvo.observe(radio, \.volume, options: [.initial, .old], policy: .append, note("second"))
-    radio.volume = 1
-    #expect(
-      log.lines == [
-        "second initial -1 0", "first prior -1 0", "first changed -1 1", "second changed 0 1",
-      ])
-    first.registration.cancel()
-    radio.volume = 2
-    #expect(log.lines.count == 5)
-    #expect(log.lines.last == "second changed 1 2")
-    let third = log.kvo.observe(radio, \.volume, options: [], note("third"))
-    #expect(third.outcome == .alreadyObserved)
-    // The one that was ended by itself stands in nobody's way.
-    third.registration.cancel()
-    #expect(log.kvo.observe(radio, \.volume, options: [], note("third")).outcome == .added)
-    log.kvo.unobserve(radio, \.volume)
-    #expect(log.kvo.observe(radio, \.volume, options: [], note("third")).outcome == .added)
-  }
-
   @Test("Replacing an observation inside its prior call ends it, and the new one hears the change")
   func replacedInside() {
-    let second: (Log, Radio, KVOChange<Int>) -> Void = note("second")
+    let second: (Log, Radio, KVOChange<Int>) -> Void = { log, _, change in
+      log.lines.append("second \(change.phase) \(change.new)")
+    }
     log.kvo.observe(radio, \.volume, options: .prior) { log, radio, change in
       log.lines.append("first \(change.phase)")
       log.kvo.observe(radio, \.volume, policy: .replace, second)
     }
     radio.volume = 1
     radio.volume = 2
-    #expect(log.lines == ["first prior", "second changed -1 1", "second changed -1 2"])
+    #expect(log.lines == ["first prior", "second changed 1", "second changed 2"])
   }
 
   @Test(
-    "Of many threads that replace the same observation one stays, and it alone is told",
-    arguments: [2, 8])
-  func replacedByMany(width: Int) {
+    "F5 Of many threads that observe the same path one is told that it was added, or stays if each replaces",
+    arguments: [1, 2, 8], [true, false])
+  func sameOnThreads(width: Int, isReplaced: Bool) {
     for _ in 0..<50 {
       let counter = Counter()
       let kvo = KVOController(owner: SharedLog.forever)
-      let heard = Recorder<Int>()
+      let (heard, added) = (Recorder<Int>(), Recorder<Int>())
       onThreads(width) { index in
-        let result = kvo.observe(counter, \.count, policy: .replace) { _, _, _ in
-          heard.record(index)
+        let result = kvo.observe(counter, \.count, policy: isReplaced ? .replace : .ignore) {
+          _, _, _ in heard.record(index)
         }
-        if result.outcome != .added { heard.record(-1) }
+        if result.outcome == .added { added.record(index) }
       }
       counter.count = 1
-      #expect(heard.count == 1)
-      #expect(heard.values.first != -1)
+      #expect(added.count == (isReplaced ? width : 1))
+      #expect(heard.count == 1 && heard.values.allSatisfy(added.values.contains))
       #expect(kvo.observationCount == 1)
-      withExtendedLifetime(counter) {}
+      withExtendedLifetime((counter, kvo)) {}
+    }
+  }
+
+  @Test("Of many threads one makes the only call of an observation of one call", arguments: [2, 8])
+  func onceOnThreads(width: Int) {
+    for _ in 0..<20 {
+      let (counter, calls) = (Counter(), Recorder<Int>())
+      let token = counter.observe(\.double, options: .once) { calls.record($1.new) }
+      onThreads(width) { _ in for _ in 0..<10 { counter.increment() } }
+      #expect(calls.count == 1)
+      #expect(!token.isActive)
     }
   }
 }

@@ -93,19 +93,6 @@ import Testing
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 Distinct tells an observer's own set to what another thread has set meanwhile")
-  func sameInObserver() {
-    let token = device.observe(\.value, options: .distinct) { [device, heard] _, change in
-      heard.record(change.new)
-      guard change.new == 1 else { return }
-      onThread { device.value = 5 }()
-      device.value = 5
-    }
-    device.value = 1
-    #expect(heard.values == [1, 5])
-    withExtendedLifetime(token) {}
-  }
-
   @Test(
     "K14 Distinct does not tell the initial value again, whatever was in progress",
     arguments: [false, true])

@@ -67,32 +67,20 @@ struct FormsTests {
     let outcome: KVOResult.Outcome?
     let registration: Registration
     private let token: ObservationToken?
-    /// Where it was made.
-    let line: Int
 
-    init(_ result: KVOResult, _ line: Int) {
-      outcome = result.outcome
-      registration = result.registration
-      token = nil
-      self.line = line
+    init(_ result: KVOResult) {
+      (outcome, registration, token) = (result.outcome, result.registration, nil)
     }
 
-    init(_ token: ObservationToken, _ line: Int) {
-      outcome = nil
-      registration = token.registration
-      self.token = token
-      self.line = line
+    init(_ token: ObservationToken) {
+      (outcome, registration, self.token) = (nil, token.registration, token)
     }
 
-    init(_ registration: Registration, _ line: Int) {
-      outcome = nil
-      self.registration = registration
-      token = nil
-      self.line = line
+    init(_ registration: Registration) {
+      (outcome, self.registration, token) = (nil, registration, nil)
     }
 
     var isActive: Bool { registration.isActive }
-
     func cancel() { registration.cancel() }
   }
 
@@ -103,43 +91,37 @@ struct FormsTests {
     var isOfController: Bool { self != .object && self != .objectOf }
     var hasKeyPath: Bool { self != .controllerOf && self != .objectOf }
     var isOfToken: Bool { !isOfController }
+
     static let ofController = allCases.filter(\.isOfController)
 
     func observe<Object: Observable & AnyObject>(
       _ kvo: KVOController<Store>, _ store: Store?, _ object: Object, _ path: KeyPath<Object, Int>,
-      _ wishes: Wishes = [], policy: Policy = .ignore,
+      _ wishes: Wishes = [], policy: Policy = .ignore, line: UInt = #line,
       isolation: isolated (any Actor)? = #isolation
     ) -> Made {
       let options = wishes.options
-      let line: Int
-      switch self {
+      return switch self {
       case .controller:
-        line = #line + 1
-        let result = kvo.observe(object, path, options: options, policy: policy) {
-          try $0.hear($1, $2)
-        }
-        return Made(result, line)
+        Made(
+          kvo.observe(object, path, options: options, policy: policy, line: line) {
+            try $0.hear($1, $2)
+          })
       case .controllerOf:
-        line = #line + 1
-        let result = kvo.observe(object, of: { $0[keyPath: path] }, options: options) {
-          try $0.hear($1, $2)
-        }
-        return Made(result, line)
-      case .general:
-        line = #line + 1
-        let result = kvo.observe(object, path, options: options, policy: policy)
-        return Made(result, line)
+        Made(
+          kvo.observe(object, of: { $0[keyPath: path] }, options: options, line: line) {
+            try $0.hear($1, $2)
+          })
+      case .general: Made(kvo.observe(object, path, options: options, policy: policy, line: line))
       case .object:
-        line = #line + 1
-        let token = object.observe(path, options: options) { [weak store] in try store?.hear($0, $1)
-        }
-        return Made(token, line)
+        Made(
+          object.observe(path, options: options, line: line) { [weak store] in
+            try store?.hear($0, $1)
+          })
       case .objectOf:
-        line = #line + 1
-        let token = object.observe(of: { $0[keyPath: path] }, options: options) { [weak store] in
-          try store?.hear($0, $1)
-        }
-        return Made(token, line)
+        Made(
+          object.observe(of: { $0[keyPath: path] }, options: options, line: line) {
+            [weak store] in try store?.hear($0, $1)
+          })
       }
     }
   }
@@ -152,59 +134,50 @@ struct FormsTests {
     var hasKeyPath: Bool { self != .controllerOf && self != .objectOf }
     var isOfToken: Bool { [.object, .objectOf, .changes].contains(self) }
     var isOfSource: Bool { self == .changes || self == .changesOfOwner }
+
     static let ofController = allCases.filter(\.isOfController)
 
     func observe<Object: SharedObservable>(
       _ kvo: KVOController<Store>, _ store: Store?, _ object: Object,
-      _ path: any KeyPath<Object, Int> & Sendable, _ wishes: Wishes = [], policy: Policy = .ignore
+      _ path: any KeyPath<Object, Int> & Sendable, _ wishes: Wishes = [], policy: Policy = .ignore,
+      line: UInt = #line
     ) -> Made {
       let read: @Sendable (Object) -> Int = { $0[keyPath: path as KeyPath<Object, Int>] }
       let options = wishes.sharedOptions
       let ofSource = wishes.subtracting(.once).sharedOptions
-      let isOnce = wishes.contains(.once)
-      let line: Int
+      let once: ObservationOptions<KeyPathChanges<Int>> = wishes.contains(.once) ? .once : []
       switch self {
       case .controller:
-        line = #line + 1
-        let result = kvo.observe(object, path, options: options, policy: policy) {
-          try $0.hear($1, $2)
-        }
-        return Made(result, line)
+        return Made(
+          kvo.observe(object, path, options: options, policy: policy, line: line) {
+            try $0.hear($1, $2)
+          })
       case .controllerOf:
-        line = #line + 1
-        let result = kvo.observe(object, of: read, options: options) { try $0.hear($1, $2) }
-        return Made(result, line)
+        return Made(
+          kvo.observe(object, of: read, options: options, line: line) { try $0.hear($1, $2) })
       case .general:
-        line = #line + 1
-        let result = kvo.observe(object, path, options: options, policy: policy)
-        return Made(result, line)
+        return Made(kvo.observe(object, path, options: options, policy: policy, line: line))
       case .object:
-        line = #line + 1
-        let token = object.observe(path, options: options) { [weak store] in
-          try store?.hear($0, $1)
-        }
-        return Made(token, line)
+        return Made(
+          object.observe(path, options: options, line: line) { [weak store] in
+            try store?.hear($0, $1)
+          })
       case .objectOf:
-        line = #line + 1
-        let token = object.observe(of: read, options: options) { [weak store] in
-          try store?.hear($0, $1)
-        }
-        return Made(token, line)
+        return Made(
+          object.observe(of: read, options: options, line: line) { [weak store] in
+            try store?.hear($0, $1)
+          })
       case .changes:
-        line = #line + 1
-        let token = object.changes(of: path, options: ofSource).observe(
-          options: isOnce ? .once : []
-        ) {
-          [weak store] in try store?.hear(nil, $0)
-        }
-        return Made(token, line)
+        return Made(
+          object.changes(of: path, options: ofSource, line: line).observe(options: once, line: line)
+          {
+            [weak store] in try store?.hear(nil, $0)
+          })
       case .changesOfOwner:
-        guard let store else { preconditionFailure("There is an owner in this form") }
-        line = #line + 1
-        let registration = object.changes(of: path, options: ofSource).observe(
-          owner: store, options: isOnce ? .once : []
-        ) { try $0.hear(nil, $1) }
-        return Made(registration, line)
+        return Made(
+          object.changes(of: path, options: ofSource, line: line).observe(
+            owner: store!, options: once, line: line
+          ) { try $0.hear(nil, $1) })
       }
     }
   }
@@ -214,7 +187,7 @@ struct FormsTests {
     let object: AnyObject
     /// The path of its changes.
     let path: KVOPath
-    private let make: (KVOController<Store>, Store?, Wishes, Policy) -> Made
+    private let make: (KVOController<Store>, Store?, Wishes, Policy, UInt) -> Made
     private let change: (Int) -> Void
 
     init<Object: Observable & AnyObject>(
@@ -222,7 +195,7 @@ struct FormsTests {
     ) {
       self.object = object
       self.path = form.hasKeyPath ? KVOPath(path) : KVOPath(\Object.self)
-      make = { form.observe($0, $1, object, path, $2, policy: $3) }
+      make = { form.observe($0, $1, object, path, $2, policy: $3, line: $4) }
       change = { object[keyPath: path as! ReferenceWritableKeyPath<Object, Int>] = $0 }
     }
 
@@ -231,14 +204,14 @@ struct FormsTests {
     ) {
       self.object = object
       self.path = form.hasKeyPath ? KVOPath(path) : KVOPath(\Object.self)
-      make = { form.observe($0, $1, object, path, $2, policy: $3) }
+      make = { form.observe($0, $1, object, path, $2, policy: $3, line: $4) }
       change = { object[keyPath: path as! ReferenceWritableKeyPath<Object, Int>] = $0 }
     }
 
     func observe(
       _ kvo: KVOController<Store>, _ store: Store?, _ wishes: Wishes = [],
-      policy: Policy = .ignore
-    ) -> Made { make(kvo, store, wishes, policy) }
+      policy: Policy = .ignore, line: UInt = #line
+    ) -> Made { make(kvo, store, wishes, policy, line) }
 
     func set(_ values: Int...) { for value in values { change(value) } }
   }
@@ -305,15 +278,6 @@ struct FormsTests {
     #expect(store.objects.values == (form.isOfSource ? [] : calls.map { _ in object }))
     #expect(made.isActive)
     #expect(kvo.observationCount == (form.isOfController ? 1 : 0))
-  }
-
-  @Test("Without options each form tells the new values", arguments: Form.allCases)
-  func plain(form: Form) {
-    let subject = form.number()
-    let made = subject.observe(kvo, store)
-    subject.set(1, 1)
-    #expect(store.heard.values == ["changed - 1", "changed - 1"])
-    withExtendedLifetime(made) {}
   }
 
   @Test("Each form ends with its first call if asked to", arguments: Form.allCases)
@@ -386,7 +350,7 @@ struct FormsTests {
   // MARK: Policies
 
   @Test(
-    "Each form of a controller honors its policy; of a closure, each call makes one",
+    "F1 Each form of a controller honors its policy, and says what it did; of a closure, each call makes one",
     arguments: Form.ofController, [Policy.ignore, .replace, .append])
   func policy(form: Form, policy: Policy) {
     let subject = form.number()
@@ -427,11 +391,11 @@ struct FormsTests {
   @Test("The description of a controller has the place of each form", arguments: Form.ofController)
   func description(form: Form) {
     let subject = form.number()
-    let line = subject.observe(kvo, store, [.old, .distinct]).line
+    _ = subject.observe(kvo, store, [.old, .distinct], line: 7)
     let lines = kvo.description.split(separator: "\n")
     #expect(lines.count == 2)
     let name = "\(type(of: subject.object)) \(subject.path)"
-    #expect(lines[1] == "  \(name) [old, distinct] (\(Self.file):\(line))")
+    #expect(lines[1] == "  \(name) [old, distinct] (\(Self.file):7)")
   }
 
   @Test(
@@ -442,41 +406,42 @@ struct FormsTests {
     let failures = Recorder<ObserverFailure>()
     let kvo = KVOController(owner: store, onError: { failures.record($0) })
     store.throwing.set()
-    let made = subject.observe(kvo, store, .initial)
+    let made = subject.observe(kvo, store, .initial, line: 7)
     subject.set(1)
     #expect(failures.count == 2)
     #expect(failures.values.allSatisfy { $0.error is TestFailure })
-    #expect(failures.values.allSatisfy { $0.file == Self.file && $0.line == made.line })
+    #expect(failures.values.allSatisfy { $0.file == Self.file && $0.line == 7 })
     #expect(made.isActive)
     withExtendedLifetime(kvo) {}
-  }
-
-  /// Has an observer of each form throw.
-  ///
-  /// - Returns: The lines where they were made.
-  @discardableResult private static func throwInEach() -> [Int] {
-    let (store, radio, counter) = (Store(), Radio(), Counter())
-    let kvo = KVOController(owner: store)
-    store.throwing.set()
-    let made =
-      ConfinedForm.allCases.map { $0.observe(kvo, store, radio, \.volume, policy: .append) }
-      + SharedForm.allCases.map { $0.observe(kvo, store, counter, \.count, policy: .append) }
-    radio.volume = 1
-    counter.count = 1
-    return made.map(\.line)
   }
 
   @Test("What an observer throws that nobody handles is written, with the place of each form")
   func writtenFailures() async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardErrorContent]
-    ) { FormsTests.throwInEach() }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    let written = text.split(separator: "\n").filter { $0.contains("threw TestFailure()") }
-    let lines = Self.throwInEach()
-    #expect(written.count == lines.count)
-    for line in lines {
-      #expect(written.filter { $0.contains("\(Self.file):\(line) threw") }.count == 1)
+    ) {
+      let store = Store()
+      let kvo = KVOController(owner: store)
+      store.throwing.set()
+      for (line, form) in Form.allCases.enumerated() {
+        let subject = form.number()
+        let made = subject.observe(kvo, store, line: UInt(line) + 1)
+        subject.set(1)
+        withExtendedLifetime(made) {}
+      }
+    }
+    Self.expectOnce(result, "threw TestFailure()") { ":\($0) threw" }
+  }
+
+  /// Expects one line of each form on standard error, and no others that contain `text`.
+  private static func expectOnce(
+    _ result: ExitTest.Result?, _ text: String, _ place: (Int) -> String
+  ) {
+    let all = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let written = all.split(separator: "\n").filter { $0.contains(text) }
+    #expect(written.count == Form.allCases.count)
+    for line in 1...Form.allCases.count {
+      #expect(written.count { $0.contains(file + place(line)) } == 1)
     }
   }
 
@@ -580,28 +545,6 @@ struct FormsTests {
     withExtendedLifetime(made) {}
   }
 
-  @Test("What any thread changes is read there at once, and told on the main actor")
-  @MainActor func anywhereOnMain() async {
-    let gauge = Gauge()
-    let changes = gauge.changes(of: \.level)
-    let token = changes.observe(on: .main) { [store] in try store.hear(nil, $0) }
-    changes.observe(owner: store, on: .main) { store, change in
-      store.heard.record("owner \(change.new)")
-    }
-    let readCount = gauge.reads.count
-    onThread { for level in [1, 2] { gauge.level = level } }()
-    let reads = gauge.reads.entries.dropFirst(readCount)
-    #expect(reads.map(\.value) == [1, 2])
-    #expect(reads.allSatisfy { !$0.place.isMain })
-    #expect(store.heard.values.isEmpty)
-    await drainMain()
-    let heard = store.heard.values
-    #expect(heard.filter { $0.hasPrefix("owner") } == ["owner 1", "owner 2"])
-    #expect(heard.filter { $0.hasPrefix("changed") } == ["changed - 1", "changed - 2"])
-    #expect(store.heard.entries.allSatisfy { $0.place.isMain })
-    withExtendedLifetime((token, gauge)) {}
-  }
-
   /// Keeps a plain object, and observes it.
   actor Room {
     private let radio = Radio()
@@ -684,32 +627,6 @@ struct FormsTests {
     #expect(store.heard.values == registrations.map { _ in "changed 0 1" })
     #expect(registrations.allSatisfy { !$0.isActive })
     withExtendedLifetime((tokens, stage)) {}
-  }
-
-  @Test("K8 An observation of changes on the main actor ends with its owner")
-  @MainActor func ownerOnMain() async {
-    let stage = Stage()
-    var screen: Screen? = Screen()
-    weak let weakScreen = screen
-    let heard = Recorder<Int>()
-    let registrations = [
-      counter.changes(of: \.count).observe(owner: screen!, on: .main.ordered) {
-        heard.record($1.new)
-      },
-      stage.changes(of: \.light).observe(owner: screen!, on: .main.ordered) {
-        heard.record($1.new)
-      },
-    ]
-    counter.count = 1
-    stage.light = 1
-    screen = nil
-    #expect(weakScreen == nil)
-    await drainMain()
-    counter.count = 2
-    stage.light = 2
-    await drainMain()
-    #expect(heard.count == 0)
-    #expect(registrations.allSatisfy { !$0.isActive })
   }
 
   // MARK: Ends
@@ -896,34 +813,18 @@ struct FormsTests {
     var value: Int { isOn ? stored : 0 }
   }
 
-  /// Observes with each form what cannot be observed.
-  ///
-  /// - Returns: The lines where that was done.
-  @MainActor @discardableResult private static func observeNothing() -> [Int] {
-    let (store, bare, shared, stage) = (Store(), Bare(), SharedBare(), BareStage())
-    let kvo = KVOController(owner: store)
-    let made =
-      ConfinedForm.allCases.map { $0.observe(kvo, store, bare, \.level) }
-      + SharedForm.allCases.map { $0.observe(kvo, store, shared, \.level) }
-    let line = #line + 1
-    let changes = stage.changes(of: \.light)
-    withExtendedLifetime(changes) {}
-    return made.map(\.line) + [line]
-  }
-
   @Test("Where nothing is observed, one line on standard error says where that is")
-  @MainActor func written() async {
+  func written() async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardErrorContent]
-    ) { await FormsTests.observeNothing() }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    let written = text.split(separator: "\n").filter { $0.contains("reads no property") }
-    let lines = Self.observeNothing()
-    #expect(written.count == lines.count)
-    for line in lines {
-      #expect(written.filter { $0.contains("\(Self.file):\(line): ") }.count == 1)
+    ) {
+      let store = Store()
+      let kvo = KVOController(owner: store)
+      for (line, form) in Form.allCases.enumerated() {
+        _ = form.bare().observe(kvo, store, line: UInt(line) + 1)
+      }
     }
-    let sentence = "Bare reads no property that can be observed, so its observer is never called"
-    #expect(written.filter { $0.hasSuffix(" of \(sentence)") }.count == ConfinedForm.allCases.count)
+    let sentence = "reads no property that can be observed, so its observer is never called"
+    Self.expectOnce(result, sentence) { ":\($0): " }
   }
 }

@@ -15,16 +15,6 @@ struct ObservationTableTests {
   let log = Log()
   let player = Player()
 
-  @Test("An observation that ended by itself is not counted, and does not stand in the way")
-  func endedByItself() {
-    log.kvo.observe(player, \.level, options: .once) { log, _, _ in log.lines.append("once") }
-    #expect(log.kvo.observationCount == 1)
-    player.level = 1
-    #expect(log.kvo.observationCount == 0)
-    #expect(!log.kvo.isObserving(player, \.level))
-    #expect(log.kvo.observe(player, \.level) { _, _, _ in }.outcome == .added)
-  }
-
   @Test("A dead object is not counted, also if it cannot tell of its death")
   func deadPlainObject() {
     var desk: Desk? = Desk(player)

@@ -18,20 +18,6 @@ struct OptionTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 Distinct tells a change back on one thread to what another one changed meanwhile")
-  func distinctAcrossThreads() {
-    let slow = InitialTests.Slow()
-    let heard = Recorder<Int>()
-    let token = slow.observe(\.value, options: .distinct) { heard.record($1.new) }
-    slow.hook.set {
-      slow.hook.set(nil)
-      onThread { slow.value = 5 }()
-    }
-    slow.value = 0
-    #expect(heard.values == [5, 0])
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K16 Distinct keeps no value, also if changes overlapped")
   func distinctKeepsNothing() {
     final class Cover: Equatable {

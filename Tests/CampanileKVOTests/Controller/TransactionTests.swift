@@ -20,35 +20,20 @@ struct TransactionTests {
   @Test("Several changes are told as one, with the first old and the final new value")
   func one() {
     follow(\.level)
+    follow(\.line)
+    follow(\.title, [.prior, .old])
     KVOTransaction.perform {
       player.level = 1
-      player.level = 2
-      player.level = 3
-      #expect(log.lines.isEmpty)
-    }
-    #expect(log.lines == ["changed 0 -> 3 1"])
-  }
-
-  @Test("A computed property that several changes lead to is told once")
-  func computed() {
-    follow(\.line)
-    KVOTransaction.perform {
       player.artist = "Bach"
       player.title = "Aria"
+      (player.level, player.title) = (2, "Duet")
+      #expect(log.lines == ["prior  ->  1"])
     }
-    #expect(log.lines == ["changed :  -> Bach: Aria 2"])
-  }
-
-  @Test("Each observer is told once, in the order of the first changes")
-  func order() {
-    follow(\.title)
-    follow(\.level)
-    KVOTransaction.perform {
-      player.level = 1
-      player.title = "Aria"
-      player.level = 2
-    }
-    #expect(log.lines == ["changed 0 -> 2 1", "changed  -> Aria 1"])
+    // Each once, in the order of the first changes.
+    #expect(
+      log.lines.dropFirst() == [
+        "changed 0 -> 2 1", "changed :  -> Bach: Duet 2", "changed  -> Duet 1",
+      ])
   }
 
   @Test("An inner error that is caught inside does not end the outer transaction")
@@ -83,16 +68,6 @@ struct TransactionTests {
       player.level = 0
     }
     #expect(log.lines == ["changed 0 -> 0 1"])
-  }
-
-  @Test("The prior call is made before the first change alone")
-  func prior() {
-    follow(\.level, [.prior, .old])
-    KVOTransaction.perform {
-      player.level = 1
-      player.level = 2
-    }
-    #expect(log.lines == ["prior 0 -> 0 1", "changed 0 -> 2 1"])
   }
 
   @Test("A change that an observer makes at the end is told by itself")
@@ -193,5 +168,112 @@ struct TransactionTests {
       }
     }
     #expect(names == Array(repeating: [KVOPath(\Radio.volume)], count: 100))
+  }
+}
+
+/// Transactions with what may happen in them, around them and at their end.
+@Suite("Transactions: scenarios", .ownThread)
+struct TransactionScenarioTests {
+  let log = Log()
+  let radio = Radio()
+
+  struct Other: Error, Equatable { let number: Int }
+
+  init() {
+    log.follow(radio, \.volume, .old)
+  }
+
+  @Test("An error passes all transactions around it, and what changed is told at the last of them")
+  func errorThroughAll() {
+    let (log, radio) = (log, radio)
+    let error = #expect(throws: Other.self) {
+      try KVOTransaction.perform { () throws(Other) in
+        radio.volume = 1
+        try KVOTransaction.perform { () throws(Other) in
+          radio.volume = 2
+          throw Other(number: 7)
+        }
+      }
+    }
+    #expect(error == Other(number: 7))
+    #expect(log.lines == ["0 -> 2"])
+  }
+
+  @Test(
+    "A transaction that an observer performs is told inside its call", arguments: [false, true])
+  func insideObserver(isOuterTransaction: Bool) {
+    let other = Radio()
+    log.kvo.observe(other, \.volume) { log, _, change in log.lines.append("other \(change.new)") }
+    log.kvo.observe(radio, \.station) { log, _, _ in
+      KVOTransaction.perform {
+        other.volume = 1
+        other.volume = 2
+        log.lines.append("inside")
+      }
+      log.lines.append("after")
+    }
+    if isOuterTransaction {
+      KVOTransaction.perform { radio.station = "One" }
+    } else {
+      radio.station = "One"
+    }
+    #expect(log.lines == ["inside", "other 2", "after"])
+  }
+
+  @Test("Ten transactions inside each other are one", arguments: [1, 2, 10])
+  func depth(depth: Int) {
+    func perform(_ rest: Int) {
+      KVOTransaction.perform {
+        radio.volume += 1
+        if rest > 1 { perform(rest - 1) }
+        radio.volume += 1
+      }
+      if rest < depth { #expect(log.lines.isEmpty) }
+    }
+    perform(depth)
+    #expect(log.lines == ["0 -> \(depth * 2)"])
+  }
+
+  @Test("An observer that comes in a transaction is told what changes after it")
+  func observerInside() {
+    var lines: [String] = []
+    var tokens: [ObservationToken] = []
+    KVOTransaction.perform {
+      radio.volume = 1
+      radio.station = "One"
+      tokens.append(
+        radio.observe(\.volume, options: [.initial, .old]) { _, change in
+          lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
+        })
+      tokens.append(radio.observe(\.station) { _, change in lines.append(change.new) })
+      #expect(lines == ["initial -1 1"])
+      radio.volume = 2
+    }
+    // The old value is the one that was reported before the transaction.
+    #expect(lines == ["initial -1 1", "changed 0 2"])
+    #expect(log.lines == ["0 -> 2"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("An object on the way that comes and goes in a transaction leaves nothing followed")
+  func detour() {
+    let (first, second) = (Radio(), Radio())
+    (first.volume, second.volume) = (1, 2)
+    radio.next = first
+    log.kvo.observe(radio, \.next?.volume, options: .old) { log, _, change in
+      let old = (change.old ?? nil) ?? -1
+      log.lines.append("next \(old) -> \(change.new ?? -1)")
+    }
+    KVOTransaction.perform {
+      radio.next = second
+      second.volume = 3
+      radio.next = nil
+      second.volume = 4
+      radio.next = first
+      first.volume = 5
+    }
+    second.volume = 6
+    first.volume = 7
+    #expect(log.lines == ["next 1 -> 5", "next 5 -> 7"])
   }
 }

@@ -8,15 +8,6 @@ import Testing
 struct FrontEndTests {
   let log = Log()
 
-  private func follow<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
-  ) {
-    log.kvo.observe(object, keyPath, options: options) { log, _, change in
-      let old = change.old.map { "\($0) -> " } ?? ""
-      log.lines.append("\(old)\(change.new)")
-    }
-  }
-
   @Test("An overridden property tells the changes of what it overrides")
   func overridden() {
     final class Loud: Radio {
@@ -26,21 +17,21 @@ struct FrontEndTests {
       }
     }
     let radio = Loud()
-    follow(radio as Radio, \.volume, .old)
+    log.follow(radio as Radio, \.volume, .old)
     radio.volume = 3
     #expect(log.lines == ["10 -> 13"])
   }
 
-  @Test("A change in place, by inout or by key path is told once, with the value before")
+  @Test("F4 A change in place, by inout or by Swift key path is told once, with the value before")
   func inPlace() {
     func fill(_ presets: inout [String]) {
       presets.append("b")
       presets.append("c")
     }
     let (player, radio) = (Player(), Radio())
-    follow(player, \.tracks, .old)
-    follow(radio, \.presets, .old)
-    follow(radio, \.volume)
+    log.follow(player, \.tracks, .old)
+    log.follow(radio, \.presets, .old)
+    log.follow(radio, \.volume)
     player.tracks.append("a")
     radio.presets.append("a")
     radio.presets[0] += "!"
@@ -62,7 +53,7 @@ struct FrontEndTests {
       throw TestFailure()
     }
     let radio = Radio()
-    follow(radio, \.volume)
+    log.follow(radio, \.volume)
     #expect(throws: TestFailure.self) { try fail(&radio.volume) }
     #expect(log.lines == ["3"])
   }
@@ -117,8 +108,8 @@ struct FrontEndTests {
   func equalValues() {
     let radio = Radio()
     let player = Player()
-    follow(radio, \.volume)
-    follow(player, \.level)
+    log.follow(radio, \.volume)
+    log.follow(player, \.level)
     radio.volume = 0
     player.level = 0
     #expect(log.lines == ["0"])

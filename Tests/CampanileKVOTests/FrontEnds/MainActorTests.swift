@@ -6,23 +6,13 @@ import Testing
 @MainActor
 @Suite("Classes isolated to the main actor", .ownThread)
 struct MainActorTests {
-  @MainActor final class Screen: KVOControllerOwner {
-    nonisolated let kvoControllers = KVOControllers()
+  @MainActor final class Screen {
     var lines: [String] = []
     lazy var kvo = KVOController(owner: self)
   }
 
   let stage = Stage()
   let screen = Screen()
-
-  @Test("The plain form is chosen, and its handler is isolated to the main actor")
-  func plain() {
-    screen.kvoController.observe(stage, \.scene) { screen, stage, change in
-      screen.lines.append(change.new + stage.scene)
-    }
-    stage.scene = "Night"
-    #expect(screen.lines == ["NightNight"])
-  }
 
   @Test(
     "Observers of several paths are called path by path for such a change too",
@@ -72,28 +62,6 @@ struct MainActorTests {
     stage.scene = "Night"
     #expect(await iterator.next() == "Night")
     #expect(screen.lines == ["Night"])
-  }
-
-  @Test("Observations of a wrapped object go on too")
-  func observationsOfWrapper() async {
-    @MainActor final class Lamp: Observable { @Observed var light = 0 }
-    let lamp = Lamp()
-    let lights = Observations { lamp.light }
-    var iterator = lights.makeAsyncIterator()
-    #expect(await iterator.next() == 0)
-    lamp.light = 1
-    #expect(await iterator.next() == 1)
-  }
-
-  @Test("Changes in a transaction are one change for a source too, with the first old value")
-  func transactionOfSource() {
-    let heard = Recorder<String>()
-    let token = stage.changes(of: \.light, options: .old).observe {
-      heard.record("\($0.old ?? -1) -> \($0.new)")
-    }
-    KVOTransaction.perform { for light in 1...3 { stage.light = light } }
-    #expect(heard.values == ["0 -> 3"])
-    withExtendedLifetime(token) {}
   }
 
   /// Leads to what any thread may change, and to what is not to be changed elsewhere.
@@ -158,20 +126,10 @@ struct MainActorTests {
     #expect(await iterator.next() == 3)
   }
 
-  @Test("A stray change of an observation that has ended meanwhile is not told")
-  func strayedAfterEnd() async {
-    screen.kvo.observe(stage, \.counter.count) { screen, _, change in
-      screen.lines.append("\(change.new)")
-    }
-    let counter = stage.counter
-    onThread { counter.count = 1 }()
-    screen.kvo.unobserve(stage)
-    await drainMain()
-    #expect(screen.lines.isEmpty)
-  }
-
-  @Test("A stray change of an object that has died meanwhile is not told")
-  func strayedAfterDeath() async {
+  @Test(
+    "A stray change of an observation that has ended meanwhile, or whose object has died, is not told",
+    arguments: [false, true])
+  func strayedAfterEnd(isDeath: Bool) async {
     var stage: Stage? = Stage()
     weak let weakStage = stage
     screen.kvo.observe(stage!, \.counter.count) { screen, _, change in
@@ -179,11 +137,47 @@ struct MainActorTests {
     }
     let counter = stage!.counter
     onThread { counter.count = 1 }()
-    stage = nil
-    #expect(weakStage == nil)
+    if isDeath { stage = nil } else { screen.kvo.unobserve(stage!) }
+    #expect((weakStage == nil) == isDeath)
     await drainMain()
     counter.count = 2
     #expect(screen.lines.isEmpty)
     #expect(screen.kvo.observationCount == 0)
+    withExtendedLifetime(stage) {}
+  }
+}
+
+@Suite("Classes isolated to a global actor of the program's own", .ownThread)
+struct GlobalActorTests {
+  @globalActor actor AudioActor {
+    static let shared = AudioActor()
+  }
+
+  @AudioActor @Observable final class Engine {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    var gain = 0
+    var isLoud: Bool { gain > 5 }
+  }
+
+  @AudioActor final class Meter {
+    var heard: [String] = []
+    lazy var kvo = KVOController(owner: self)
+    func follow(_ engine: Engine) {
+      kvo.observe(engine, \.gain, options: .old) { meter, _, change in
+        meter.heard.append("\(change.old ?? -1) -> \(change.new)")
+      }
+      kvo.observe(engine, \.isLoud, options: .distinct) { meter, engine, change in
+        meter.heard.append("\(engine.gain) \(change.new)")
+      }
+    }
+  }
+
+  @Test("A class of a global actor of the program's own is observed there")
+  @AudioActor func globalActor() async {
+    let (engine, meter) = (Engine(), Meter())
+    meter.follow(engine)
+    engine.gain = 3
+    await Task { @AudioActor in engine.gain = 8 }.value
+    #expect(meter.heard == ["0 -> 3", "3 -> 8", "8 true"])
   }
 }

@@ -163,21 +163,6 @@ struct ManualTests {
     #expect(log.lines == ["0 -> 2"])
   }
 
-  @Test("withObservationTracking hears of an announced change")
-  func tracking() {
-    let tracked = Recorder<String>()
-    withObservationTracking {
-      _ = device.level
-    } onChange: {
-      tracked.record("will")
-    }
-    device.will()
-    device.will()
-    #expect(tracked.values == ["will"])
-    device.did()
-    device.did()
-  }
-
   @Test("The prior call is made at the outermost announcement, with the value as it is")
   func prior() {
     log.kvo.unobserveAll()
@@ -244,18 +229,6 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What a set inside an announced change consists of is told with it too")
-  func setOfWhatItIsMadeOf() {
-    let knob = Knob()
-    let token = follow(knob, \.position, [.old, .prior])
-    knob.will(\.position)
-    #expect(log.lines == ["prior 0 0"])
-    knob.position = 1
-    knob.did(\.position)
-    #expect(log.lines.first == "prior 0 0" && log.lines.last == "changed 0 1")
-    withExtendedLifetime(token) {}
-  }
-
   @Test("An announcement inside a set of the same property is a part of it")
   func announcedInsideSet() {
     let knob = Knob()
@@ -266,32 +239,6 @@ struct ManualTests {
       knob.did(\.level)
     }
     #expect(log.lines == ["changed 0 1"])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("A set of another property inside an announcement is told by itself")
-  func otherProperties() {
-    let knob = Knob()
-    let tokens = [follow(knob, \.level), follow(knob, \.raw)]
-    knob.will(\.level)
-    knob.raw = 1
-    #expect(log.lines == ["changed 0 1"])
-    knob.did(\.level)
-    #expect(log.lines == ["changed 0 1", "changed 0 0"])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("A transaction names a property that is set inside its announcement, and tells it once")
-  func setInsideInTransaction() {
-    let knob = Knob()
-    var heard: [[KVOPath]] = []
-    let token = knob.observe(\.level) { _, change in heard.append(change.changedPaths) }
-    KVOTransaction.perform {
-      knob.will(\.level)
-      knob.level = 2
-      knob.did(\.level)
-    }
-    #expect(heard == [[KVOPath(\Knob.level)]])
     withExtendedLifetime(token) {}
   }
 

@@ -56,14 +56,6 @@ struct TrackingTests {
     #expect(tracked.values == ["player", "radio"])
   }
 
-  @Test("An outer tracking hears of what an inner one has read")
-  func outer() {
-    let radio = Radio()
-    track("outer") { track("inner") { _ = radio.volume } }
-    radio.volume = 1
-    #expect(Set(tracked.values) == ["outer", "inner"])
-  }
-
   @Test("What is read for an observation is not tracked by code around it")
   func readForObservation() {
     let (player, radio, counter, meter) = (Player(), Radio(), Counter(), Meter())
@@ -178,29 +170,5 @@ struct TrackingTests {
       #expect(tracked.values == ["radio", "player"])
     }
     #expect(tracked.count == 2)
-  }
-
-  @Test("Tracking hears of what the proxies of collections change")
-  func trackingProxies() {
-    let (radio, player) = (Radio(), Player())
-    track("presets") { _ = radio.presets }
-    track("tags") { _ = player.tags }
-    radio.mutableArray(\.presets).append("a")
-    player.mutableSet(\.tags).insert("b")
-    #expect(tracked.values == ["presets", "tags"])
-  }
-
-  @Test("An observer may track what it observes, and is told once of each change")
-  func trackingInHandler() {
-    let log = Log()
-    let player = Player()
-    log.kvo.observe(player, \.line, options: .initial) { log, player, change in
-      log.lines.append(change.new)
-      track(change.new) { _ = player.line }
-    }
-    player.title = "a"
-    player.artist = "b"
-    #expect(log.lines == [": ", ": a", "b: a"])
-    #expect(tracked.values == [": ", ": a"])
   }
 }

@@ -8,18 +8,10 @@ struct ComputedTests {
   let log = Log()
   let player = Player()
 
-  private func follow<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
-  ) {
-    log.kvo.observe(object, keyPath, options: options) { log, _, change in
-      let old = change.old.map { "\($0) -> " } ?? ""
-      log.lines.append("\(old)\(change.new)")
-    }
-  }
-
-  @Test("A change of any property it is made of is told once, without declaring them, and no other")
+  @Test(
+    "F7 A change of any property it is made of is told once, without declaring them, and no other")
   func dependencies() {
-    follow(player, \.longLine, .old)
+    log.follow(player, \.longLine, .old)
     player.title = "Aria"
     player.level = 3
     player.artist = "Bach"
@@ -35,7 +27,7 @@ struct ComputedTests {
       var chosen: Int { usesFirst ? first : second }
     }
     let choice = Choice()
-    follow(choice, \.chosen)
+    log.follow(choice, \.chosen)
     choice.second = 20
     #expect(log.lines.isEmpty)
     choice.usesFirst = false
@@ -54,7 +46,7 @@ struct ComputedTests {
       private var sum: Int { radios.reduce(0) { $0 + $1.volume } }
     }
     let sum = Sum()
-    follow(sum, \.total)
+    log.follow(sum, \.total)
     sum.isOn = false
     for radio in sum.radios { radio.volume = 1 }
     #expect(log.lines == ["0"])
@@ -83,33 +75,11 @@ struct ComputedTests {
       }
     }
     let point = Point()
-    follow(point, \.both, .old)
+    log.follow(point, \.both, .old)
     point.both = [3, 4]
     #expect(log.lines == ["[0, 0] -> [3, 4]"])
     point.x = 5
     #expect(log.lines.last == "[3, 4] -> [5, 4]")
-  }
-
-  @Test("A property that reports itself may read others, and may do without them for a while")
-  func otherReadsReturn() {
-    final class Tuner: Observable {
-      private let registrar = KVORegistrar()
-      private var radio: Radio? = Radio()
-      var volume: Int {
-        registrar.access(self, keyPath: \.volume)
-        return radio?.volume ?? -1
-      }
-      func put(_ radio: Radio?) {
-        registrar.withMutation(of: self, keyPath: \.volume) { self.radio = radio }
-      }
-    }
-    let tuner = Tuner()
-    follow(tuner, \.volume, .old)
-    tuner.put(nil)
-    let radio = Radio()
-    tuner.put(radio)
-    radio.volume = 7
-    #expect(log.lines == ["0 -> -1", "-1 -> 0", "0 -> 7"])
   }
 
   @Test("A getter that sets what it reads does not loop, with and without the old value")
@@ -123,7 +93,7 @@ struct ComputedTests {
       }
     }
     let counting = Counting()
-    follow(counting, \.counted)
+    log.follow(counting, \.counted)
     log.kvo.observe(counting, \.counted, options: [.old, .prior], policy: .append) {
       log, _, change in log.lines.append("\(change.phase)")
     }
@@ -131,31 +101,6 @@ struct ComputedTests {
     counting.value = 1
     #expect(log.lines.contains("1"))
     #expect(log.lines.last == "changed")
-  }
-
-  @Test("Such a getter does not loop where an object has many properties, either")
-  func selfChangingArgument() {
-    final class Counting: Observable {
-      private let registrar = KVORegistrar()
-      private var values: [Int: Int] = [:]
-      subscript(number: Int) -> Int {
-        get {
-          registrar.access(self, keyPath: \.[number])
-          return values[number] ?? 0
-        }
-        set { registrar.withMutation(of: self, keyPath: \.[number]) { values[number] = newValue } }
-      }
-      var counted: Int {
-        self[100] = self[100] + 1
-        return self[200]
-      }
-    }
-    let counting = Counting()
-    for number in 0..<70 { log.kvo.observe(counting, \.[number]) { _, _, _ in } }
-    follow(counting, \.counted)
-    log.lines = []
-    counting[200] = 1
-    #expect(log.lines.last == "1")
   }
 
   /// Makes an object for each read of it.
@@ -186,27 +131,14 @@ struct ComputedTests {
   @Test("K2 A property of an object that a getter makes anew is told, and the setter returns")
   func newObjects() {
     let form = Form()
-    follow(form, \.draft.title)
-    follow(form, \.numbered.title)
-    follow(form, \.turn.title)
+    log.follow(form, \.draft.title)
+    log.follow(form, \.numbered.title)
+    log.follow(form, \.turn.title)
     let count = form.draftCount
     form.name = "Aria"
     #expect(log.lines == ["Aria", "Aria 4", "other"])
     #expect(form.draftCount == count + 1)
     form.name = "Duet"
     #expect(log.lines.suffix(3) == ["Duet", "Duet 4", "Duet"])
-  }
-
-  @Test("A lazy property is computed when the observation begins, and then stays")
-  func lazyProperty() {
-    final class Cache: Observable {
-      @Observed var base = 1
-      lazy var derived = base * 2
-    }
-    let cache = Cache()
-    follow(cache, \.derived, .initial)
-    cache.base = 5
-    #expect(log.lines.first == "2")
-    #expect(cache.derived == 2)
   }
 }

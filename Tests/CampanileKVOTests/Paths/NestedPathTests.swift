@@ -8,19 +8,10 @@ struct NestedPathTests {
   let log = Log()
   let player = Player()
 
-  private func follow<Value>(
-    _ keyPath: KeyPath<Player, Value>, _ options: KVOChange<Value>.Options = []
-  ) {
-    log.kvo.observe(player, keyPath, options: options) { log, _, change in
-      let old = change.old.map { "\($0) -> " } ?? ""
-      log.lines.append("\(old)\(change.new)")
-    }
-  }
-
-  @Test("Objects on the way are followed as they come, are replaced, go and come back")
+  @Test("F7 Objects on the way are followed as they come, are replaced, go and come back")
   func replaced() {
     let (first, second) = (Track("Aria"), Track("Bourree"))
-    follow(\.current?.title, [.initial, .old])
+    log.follow(player, \.current?.title, [.initial, .old])
     player.current = first
     first.title = "Canon"
     player.current = second
@@ -43,7 +34,7 @@ struct NestedPathTests {
     let artist = Artist("Bach")
     let track = Track("Aria", artist: artist)
     player.current = track
-    follow(\.current?.artist?.name)
+    log.follow(player, \.current?.artist?.name)
     artist.name = "JSB"
     track.artist = Artist("Händel")
     player.current = Track("Bourree", artist: Artist("Telemann"))

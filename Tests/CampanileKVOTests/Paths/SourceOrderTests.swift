@@ -29,24 +29,6 @@ struct SourceOrderTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("A first call that waits for its turn is the one call of an observer that wants one")
-  func onceInTurn() {
-    let (counter, heard, late) = (Counter(), Recorder<Int>(), Slot<ObservationToken>())
-    let token = counter.changes(of: \.count).observe { [counter] _ in
-      if late.value != nil { return }
-      late.set(
-        counter.changes(of: \.count, options: .initial).observe(options: .once) {
-          heard.record($0.new)
-        })
-    }
-    counter.count = 1
-    #expect(heard.values == [1])
-    counter.count = 2
-    #expect(heard.values == [1])
-    late.set(nil)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("An edit by an observer of a source is an edit for all of its observers, in order")
   func editInCall() {
     let list = SharedList([1])
@@ -92,53 +74,6 @@ struct SourceOrderTests {
   }
 
   // MARK: Buffers
-
-  @Test("A filter on a source leaves nothing out of the buffer that it lets pass")
-  func filterOfBuffered() async throws {
-    let (counter, queue, gate) = (Counter(), TestQueue(), AsyncGate())
-    let (heard, heardAsync, mapped) = (Recorder<Int>(), Recorder<Int>(), Recorder<Int>())
-    let source = counter.changes(of: \.count, options: .distinct)
-    let tokens = [
-      source.filter { $0.new > 0 }.observe(on: queue.delivery.buffered(.newest(8))) {
-        heard.record($0.new)
-      },
-      source.filter { $0.new > 0 }.observeAsync { change in
-        heardAsync.record(change.new)
-        await gate.pass()
-      },
-      source.compactMap { $0.new > 0 ? $0.new : nil }
-        .observe(on: queue.delivery.buffered(.newest(8))) { mapped.record($0) },
-    ]
-    queue.hold()
-    for count in [1, -1, 2, 3] { counter.count = count }
-    await gate.waitUntilReached()
-    gate.open()
-    queue.letGo()
-    queue.flush()
-    #expect(heard.values == [1, 2, 3])
-    #expect(mapped.values == [1, 2, 3])
-    try await heardAsync.expect(1, 2, 3, within: patience)
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("An edit is still an edit behind a filter with a buffer")
-  func filterOfEdits() {
-    let (list, queue) = (SharedList([1]), TestQueue())
-    let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
-    let token = list.changes(of: \.items).filter { !$0.new.isEmpty }
-      .observe(on: queue.delivery.buffered(.newest(8))) { change in
-        replica.apply(change)
-        kinds.record(change.edit)
-      }
-    queue.hold()
-    for item in 2...4 { list.mutableArray(\.items).append(item) }
-    queue.letGo()
-    queue.flush()
-    #expect(kinds.values == [.insertion, .insertion, .insertion])
-    #expect(replica.faults == [])
-    #expect(replica.elements == [1, 2, 3, 4])
-    withExtendedLifetime(token) {}
-  }
 
   @Test(
     "A bounded buffer ends with the newest value if it left out the change inside a change",

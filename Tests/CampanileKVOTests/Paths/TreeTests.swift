@@ -7,7 +7,6 @@ import Testing
 final class Node: Observable {
   @Observed var name: String?
   @Observed var value = 0
-  @Observed var isMarked = false
   @Observed var child: Node?
   @Observed var other: Node?
 
@@ -17,12 +16,8 @@ final class Node: Observable {
     self.child = child
   }
 
-  /// Two ways to the same node.
   var selected: Node? { child?.child }
-  var picked: Node? { child?.child }
-  var score: Int { value * 10 }
   var total: Int { value + (other?.value ?? 0) }
-  var selection: String { "\(selected?.score ?? -1) \(picked?.isMarked == true)" }
 }
 
 @Suite("Trees of objects", .ownThread)
@@ -30,33 +25,10 @@ struct TreeTests {
   let log = Log()
   let root = Node("root")
 
-  private func follow<Value>(
-    _ keyPath: KeyPath<Node, Value>, _ options: KVOChange<Value>.Options = [], of node: Node? = nil
-  ) {
-    log.kvo.observe(node ?? root, keyPath, options: options, policy: .append) { log, _, change in
-      let old = change.old.map { "\($0) -> " } ?? ""
-      log.lines.append("\(old)\(change.new)")
-    }
-  }
-
-  @Test("A path that ends before its last object counts each replacement once")
-  func replacements() {
-    follow(\.child?.child?.value)
-    let (one, two) = (Node(), Node())
-    root.child = one
-    root.child = nil
-    root.child = two
-    root.child = nil
-    root.child = one
-    one.child = two
-    root.child = nil
-    #expect(log.lines.count == 7)
-  }
-
   @Test("A computed object on the way is followed when it becomes another one")
   func computedOnTheWay() {
     root.child = Node(child: Node(value: 1))
-    follow(\.selected?.value, .old)
+    log.follow(root, \.selected?.value, .old)
     root.child?.child = Node(value: 2)
     root.child?.child?.value = 3
     root.child = nil
@@ -66,28 +38,13 @@ struct TreeTests {
       ])
   }
 
-  @Test("Two computed ways to an object that comes and goes are followed once in the end")
-  func comingAndGoing() {
-    let leaf = Node(value: 1)
-    root.child = Node()
-    follow(\.selection)
-    for _ in 0..<25 {
-      root.child?.child = nil
-      root.child?.child = leaf
-    }
-    #expect(log.lines.count == 50)
-    leaf.value = 2
-    leaf.isMarked = true
-    #expect(log.lines.dropFirst(50) == ["20 false", "20 true"])
-  }
-
   @Test("Two objects that compute from a third each have their own old and new value")
   func sharedDependency() {
     let shared = Node(value: 0)
     let (one, two) = (Node(value: 1), Node(value: 2))
     (one.other, two.other) = (shared, shared)
-    follow(\.total, .old, of: one)
-    follow(\.total, .old, of: two)
+    log.follow(one, \.total, .old)
+    log.follow(two, \.total, .old)
     shared.value = 1
     shared.value = 1
     one.value = 2
@@ -113,7 +70,7 @@ struct TreeTests {
   @Test("An observer ended in the prior call of a later one does not hear that change")
   func endedInPrior() {
     let meddler = Log()
-    follow(\.value)
+    log.follow(root, \.value)
     meddler.kvo.observe(root, \.value, options: .prior) { [log, root] meddler, _, change in
       meddler.lines.append("\(change.phase)")
       if change.phase == .prior { log.kvo.unobserve(root, \.value) }

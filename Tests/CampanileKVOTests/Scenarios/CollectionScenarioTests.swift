@@ -7,11 +7,6 @@ import Testing
 /// own elements, from inside what looks at them.
 @Suite("Collections: scenarios", .ownThread)
 struct CollectionScenarioTests {
-  @Observable final class House {
-    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
-    var player: Player? = Player()
-  }
-
   let log = Log()
   let radio = Radio()
 
@@ -33,20 +28,6 @@ struct CollectionScenarioTests {
     edits()
     withExtendedLifetime(token) {}
     return replica
-  }
-
-  @Test("Sorting and reversing through the proxy are replacements that can be followed")
-  func algorithms() {
-    var proxy = presets
-    let replica = rebuild {
-      proxy.sort(by: >)
-      proxy.reverse()
-      _ = proxy.partition { $0 < "c" }
-      proxy[1..<3] = proxy[2..<4]
-    }
-    #expect(replica.faults.isEmpty)
-    #expect(replica.elements == radio.presets)
-    #expect(replica.editCount > 4)
   }
 
   @Test("An array is given its own elements, in another order, through its proxy")
@@ -80,22 +61,6 @@ struct CollectionScenarioTests {
     #expect(log.lines.isEmpty)
     presets.append("e")
     #expect(log.lines == ["insertion [\"4..<5\"] abcde"])
-  }
-
-  @Test("A replacement of a range by more is followed by an observer that edits in between")
-  func editsInBetween() {
-    var hasEdited = false
-    let token = radio.observe(\.presets) { radio, change in
-      if change.edit == .replacement, !hasEdited {
-        hasEdited = true
-        radio.mutableArray(\.presets).insert("z", at: 0)
-      }
-    }
-    let replica = rebuild { presets.replaceSubrange(1..<2, with: ["x", "y"]) }
-    #expect(replica.elements == radio.presets)
-    #expect(replica.faults.isEmpty)
-    #expect(Set(radio.presets) == ["a", "c", "d", "x", "y", "z"])
-    withExtendedLifetime(token) {}
   }
 
   @Test("A replacement by more or by fewer goes on where an observer has left too few elements")
@@ -146,49 +111,6 @@ struct CollectionScenarioTests {
         "prior setting - bde", "changed setting - bdex",
         "prior setting - bdex", "changed setting - nil",
       ])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("A set's members come and go through macro, proxy and nested path, with old and prior")
-  func sets() {
-    let house = House()
-    var heard: [String] = []
-    let token = house.observe(\.player?.tags, options: [.old, .prior]) { _, change in
-      let old = (change.old ?? nil).map { $0.sorted().joined() } ?? "-"
-      heard.append("\(change.phase) \(change.edit) \(old) \(change.new?.sorted().joined() ?? "-")")
-    }
-    let tags = house.player!.mutableSet(\.tags)
-    tags.formUnion(["a", "b", "a"])
-    tags.formIntersection(["b", "c"])
-    tags.subtract(["x"])
-    tags.replaceAll(with: ["c"])
-    house.player = nil
-    tags.insert("unheard")
-    #expect(
-      heard == [
-        "prior insertion  ", "changed insertion  ab", "prior removal ab ab", "changed removal ab b",
-        "prior replacement b b", "changed replacement b c", "prior setting c c",
-        "changed setting c -",
-      ])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("The only edit in a transaction keeps its indexes along a path with optional chaining too")
-  func optionalChainingInTransaction() {
-    let first = Radio()
-    let second = Radio()
-    first.next = second
-    second.next = radio
-    var heard: [String] = []
-    let token = first.observe(\.next?.next?.presets) { _, change in
-      heard.append("\(change.edit) \(change.indexes.map { Array($0.ranges) } ?? [])")
-    }
-    KVOTransaction.perform { presets.insert(contentsOf: ["x", "y"], at: 2) }
-    KVOTransaction.perform {
-      presets.removeAll()
-      second.next = nil
-    }
-    #expect(heard == ["insertion [Range(2..<4)]", "setting []"])
     withExtendedLifetime(token) {}
   }
 

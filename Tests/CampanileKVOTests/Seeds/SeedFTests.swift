@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -11,23 +10,6 @@ import Testing
 struct SeedFTests {
   let log = Log()
   let radio = Radio()
-
-  @Test("F1 a second observation of a path is reported; ignore, replace or append")
-  func f1() {
-    var results: [KVOResult] = []
-    results.append(log.kvo.observe(radio, \.volume) { log, _, _ in log.lines.append("1") })
-    results.append(log.kvo.observe(radio, \.volume) { log, _, _ in log.lines.append("2") })
-    results.append(
-      log.kvo.observe(radio, \.volume, policy: .append) { log, _, _ in log.lines.append("3") })
-    radio.volume = 1
-    #expect(log.lines == ["1", "3"])
-    results.append(
-      log.kvo.observe(radio, \.volume, policy: .replace) { log, _, _ in log.lines.append("4") })
-    radio.volume = 2
-    #expect(log.lines == ["1", "3", "4"])
-    #expect(results.map(\.outcome) == [.added, .alreadyObserved, .added, .added])
-    #expect(results[1].registration == results[0].registration)
-  }
 
   @Test("F2 not retained by default, ended by its death, and an observer of itself cannot leak")
   func f2() {
@@ -51,32 +33,6 @@ struct SeedFTests {
     #expect(log.kvo.observationCount == 0)
   }
 
-  @Test("F3 any delivery, with the values captured at the change")
-  func f3() async {
-    let queue = DispatchQueue(label: "kvo")
-    queue.suspend()
-    let counter = Counter()
-    defer { withExtendedLifetime(counter) {} }
-    let owner = SharedLog()
-    counter.changes(of: \.count, options: .old).observe(owner: owner, on: .queue(queue)) {
-      owner, change in
-      owner.lines.record("\(change.old ?? -1) -> \(change.new), now \(counter.count)")
-    }
-    counter.count = 1
-    counter.count = 2
-    queue.resume()
-    await withCheckedContinuation { done in queue.async { done.resume() } }
-    #expect(owner.lines.values == ["0 -> 1, now 2", "1 -> 2, now 2"])
-  }
-
-  @Test("F4 Swift key paths of pure Swift classes, without strings and without dynamic dispatch")
-  func f4() {
-    let player = Player()
-    log.kvo.observe(player, \Player.level) { log, _, change in log.lines.append("\(change.new)") }
-    player.level = 1
-    #expect(log.lines == ["1"])
-  }
-
   @Test("F5 registering and ending are one transition", arguments: [1, 2, 8])
   func f5(width: Int) {
     let counter = Counter()
@@ -95,65 +51,6 @@ struct SeedFTests {
     #expect(added.count >= 100)
     #expect(kvo.observe(counter, \.count) { _, _, _ in }.outcome == .added)
     kvo.unobserveAll()
-  }
-
-  @Test(
-    "F5 of many threads that observe the same path one is told that it was added",
-    arguments: [1, 2, 8])
-  func f5Race(width: Int) {
-    for _ in 0..<50 {
-      let counter = Counter()
-      let kvo = KVOController(owner: SharedLog.forever)
-      let heard = Recorder<Int>()
-      let added = Recorder<Int>()
-      onThreads(width) { index in
-        let result = kvo.observe(counter, \.count) { _, _, change in heard.record(index) }
-        if result.outcome == .added { added.record(index) }
-      }
-      counter.count = 1
-      #expect(added.count == 1)
-      #expect(heard.values == added.values)
-      withExtendedLifetime(kvo) {}
-    }
-  }
-
-  @Test("F6 new is after, old is before")
-  func f6() {
-    log.kvo.observe(radio, \.volume, options: .old) { log, _, change in
-      log.lines.append("from \(change.old ?? -1) to \(change.new)")
-    }
-    radio.volume = 5
-    #expect(log.lines == ["from 0 to 5"])
-  }
-
-  @Test("F7 nested paths, dependent properties and collection changes, without another runtime")
-  func f7() {
-    let player = Player()
-    player.current = Track("Aria")
-    log.kvo.observe(player, \.current?.title) { log, _, change in
-      log.lines.append(change.new ?? "nil")
-    }
-    log.kvo.observe(player, \.longLine) { log, _, change in log.lines.append(change.new) }
-    log.kvo.observe(player, \.tracks) { log, _, change in log.lines.append("\(change.edit)") }
-    player.current = Track("Bourree")
-    player.title = "Chaconne"
-    player.mutableArray(\.tracks).append("Double")
-    #expect(log.lines == ["Bourree", ": Chaconne (Chaconne)", "insertion"])
-  }
-
-  // MARK: What it could do
-
-  @Test("F one controller observes one path or many, of one object or many")
-  func oneOrMany() {
-    let other = Radio()
-    log.kvo.observe(radio, \.volume) { log, _, change in log.lines.append("\(change.new)") }
-    log.kvo.observe(radio, of: { [$0.station] }) { log, _, change in log.lines += change.new }
-    log.kvo.observe(other, \.volume) { log, _, change in log.lines.append("other \(change.new)") }
-    radio.station = "One"
-    radio.volume = 2
-    other.volume = 3
-    #expect(log.lines == ["One", "2", "other 3"])
-    #expect(log.kvo.observationCount == 3)
   }
 
   @Test("F the key path is in the change")
@@ -194,36 +91,6 @@ struct SeedFTests {
     radio.volume = 1
     #expect(desk.lines == ["1", "retaining 1"])
     #expect(desk.kvoController === desk.kvoController)
-  }
-
-  @Test("F a description lists what is observed")
-  func description() {
-    log.kvo.observe(radio, \.volume, options: .prior) { _, _, _ in }
-    #expect(log.kvo.description.contains("Radio"))
-    #expect(log.kvo.description.contains("[prior]"))
-    #expect(log.kvo.description.contains("SeedFTests.swift"))
-  }
-
-  @Test("F observe, change and unobserve from many threads", arguments: [1, 2, 8])
-  func threads(width: Int) {
-    let counters = (0..<4).map { _ in Counter() }
-    defer { withExtendedLifetime(counters) {} }
-    let kvo = KVOController(owner: SharedLog.forever)
-    defer { withExtendedLifetime(kvo) {} }
-    onThreads(width) { index in
-      for round in 0..<200 {
-        let counter = counters[(index + round) % 4]
-        switch round % 5 {
-        case 0: kvo.observe(counter, \.count, options: .initial) { _, _, _ in }
-        case 1: kvo.observe(counter, \.double, options: .old) { _, _, _ in }
-        case 2: kvo.unobserve(counter, \.count)
-        case 3: kvo.unobserve(counter)
-        default: counter.increment()
-        }
-      }
-    }
-    kvo.unobserveAll()
-    #expect(kvo.observationCount == 0)
   }
 }
 

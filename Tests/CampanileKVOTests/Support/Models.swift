@@ -90,6 +90,15 @@ final class Counter: SharedObservable {
 final class Log {
   var lines: [String] = []
   lazy var kvo = KVOController(owner: self)
+
+  /// Adds a line for each call: the new value, behind the old one if that is told.
+  func follow<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
+  ) {
+    kvo.observe(object, keyPath, options: options, policy: .append) { log, _, change in
+      log.lines.append(change.old.map { "\($0) -> \(change.new)" } ?? "\(change.new)")
+    }
+  }
 }
 
 /// An owner for any thread.

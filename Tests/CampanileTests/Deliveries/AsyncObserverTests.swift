@@ -83,30 +83,6 @@ struct AsyncObserverTests {
     deinit { gone.record(()) }
   }
 
-  @Test("cancelAndWait returns when the call has")
-  func cancelAndWait() async {
-    let gate = AsyncGate()
-    let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
-      await gate.pass()
-      heard.record(tick.number)
-    }
-    for number in 0..<2 { center.post(Tick(number: number)) }
-    await gate.waitUntilReached()
-    token.cancel()
-    let finished = Inbox<Int>()
-    let finishing = Task { @MainActor [heard] in
-      let result = await token.cancelAndWait()
-      finished.record(heard.count)
-      return result
-    }
-    // The main actor comes to this once the task waits there.
-    await MainActor.run {}
-    #expect(finished.values.isEmpty)
-    gate.open()
-    #expect(await finishing.value == .finished)
-    #expect(finished.values == [1])
-  }
-
   @Test("A task that is begun as its observer ends is cancelled too")
   func begunLate() async {
     let runner = AsyncRunner(.unbounded)
@@ -197,70 +173,18 @@ struct AsyncObserverTests {
     #expect(failures.values.isEmpty)
   }
 
-  @Test("The owner lives for the length of the call, and ends it")
-  func owner() async {
-    let gate = AsyncGate()
-    let live = LiveCount()
-    final class Holder: Sendable {
-      let tracked: Tracked
-      init(_ live: LiveCount) { tracked = Tracked(live) }
-    }
-    let slot = Slot<Holder>()
-    func observe() {
-      let holder = Holder(live)
-      slot.set(holder)
-      center.messages(of: Tick.self).observeAsync(owner: holder) { [heard] holder, tick in
-        await gate.pass()
-        holder.tracked.touch()
-        heard.record(tick.number)
-      }
-    }
-    observe()
-    center.post(Tick(number: 1))
-    center.post(Tick(number: 2))
-    await gate.waitUntilReached()
-    slot.set(nil)
-    #expect(live.current == 1)
-    gate.open()
-    #expect(await heard.values(count: 1) == [1])
-    try? await center.postAndWait(Tick(number: 3))
-    #expect(live.current == 0)
-    #expect(heard.values == [1])
-  }
-
   @Test(
     "The task of the only call is not canceled by the end that it brings")
   func onceIsNotCanceled() async throws {
-    let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
-    let canceled = Inbox<Bool>()
-    let tokens = [
-      center.messages(of: Tick.self).observeAsync(options: .once) { _ in
-        await Task.yield()
-        canceled.record(Task.isCancelled)
-      },
-      ticks.observeAsync(options: .once) { _ in
-        await Task.yield()
-        canceled.record(Task.isCancelled)
-      },
-      state.observeAsync(options: .once) { _ in
-        await Task.yield()
-        canceled.record(Task.isCancelled)
-      },
-    ]
-    for number in 2..<5 {
-      center.post(Tick(number: number))
-      ticks.send(number)
-      state.value = number
+    let (ticks, canceled) = (Broadcaster<Int>(), Inbox<Bool>())
+    let token = ticks.observeAsync(options: .once) { _ in
+      await Task.yield()
+      canceled.record(Task.isCancelled)
     }
-    #expect(await canceled.values(count: 3) == [false, false, false])
-    for token in tokens {
-      #expect(await token.cancelAndWait() == .finished)
-      #expect(!token.isActive)
-    }
-    #expect(center.observerCount == 0)
-    #expect(ticks.observerCount == 0)
-    #expect(state.observerCount == 0)
-    #expect(canceled.count == 3)
+    ticks.send(1)
+    #expect(await canceled.values(count: 1) == [false])
+    #expect(await token.cancelAndWait() == .finished)
+    #expect(!token.isActive && ticks.observerCount == 0)
   }
 
   #if DEBUG

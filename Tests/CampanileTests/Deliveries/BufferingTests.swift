@@ -31,59 +31,6 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 7)
   }
 
-  @Test("K10 who waits is told when a bounded observer has been called by itself")
-  func waitedFor() async throws {
-    let manual = ManualTarget()
-    let sent = Recorder<Int>()
-    let tokens = [
-      center.observe(Tick.self, on: manual.delivery.buffered(.newest(2))) { [heard] in
-        heard.record($0.number)
-      },
-      // Called once what the other is sent waits for it.
-      center.observe(Tick.self) { sent.record($0.number) },
-    ]
-    async let first: Void = center.postAndWait(Tick(number: 1))
-    _ = await sent.values(count: 1)
-    center.post(Tick(number: 2))
-    manual.runNext()
-    try await first
-    #expect(heard.values == [1])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("K16 a target goes although something waits on it for an observer that has ended")
-  func targetGoes() {
-    weak var lost: ManualTarget?
-    func observe() {
-      let manual = ManualTarget()
-      lost = manual
-      let tokens = [
-        center.observe(Tick.self, on: manual.delivery) { _ in },
-        center.observe(Tick.self, on: manual.delivery.buffered(.newest(2))) { _ in },
-      ]
-      center.post(Tick(number: 1))
-      for token in tokens { token.cancel() }
-    }
-    observe()
-    #expect(lost == nil)
-  }
-
-  @Test("K10 K12 after a thousand values a bounded observer lets others have the target")
-  func givesWay() {
-    let target = ManualTarget()
-    let token = center.observe(Tick.self, on: .target(target, buffering: .newest(10_000))) {
-      [heard] in heard.record($0.number)
-    }
-    for number in 0..<1_500 { center.post(Tick(number: number)) }
-    target.takeJob()?.run()
-    #expect(heard.count == 1_024)
-    #expect(target.enqueuedCount == 2)
-    target.takeJob()?.run()
-    #expect(target.enqueuedCount == 2)
-    #expect(heard.values == Array(0..<1_500))
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K12 K16 a bounded observer asked for once has one call, and is gone after it")
   func once() throws {
     let leaks = LeakTracker()
@@ -98,18 +45,6 @@ struct BufferingTests {
     #expect(!token.isActive)
     try leaks.expectGone()
     #expect(token.cancel() == .alreadyEnded)
-  }
-
-  @Test("K12 the count stays readable after the end")
-  func countAfterEnd() {
-    let screen = Screen()
-    let registration = center.observe(
-      Tick.self, owner: screen, on: queue.delivery.buffered(.newest(1))
-    ) { $0.heard.record($1.number) }
-    post(0..<5)
-    registration.cancel()
-    #expect(registration.droppedCount == 4)
-    #expect(screen.heard.values == [4])
   }
 
   @Test("K12 posts of many threads are heard or counted", arguments: [1, 2, 8])
@@ -145,19 +80,6 @@ struct BufferingTests {
     gate.open()
     #expect(await inbox.values(count: 3) == [0, 4, 5])
     withExtendedLifetime(token) {}
-  }
-
-  @Test("K12 a value that was dropped is released")
-  func released() {
-    struct Cargo: MessageCenter.Message { let tracked: Tracked }
-    let live = LiveCount()
-    let token = center.observe(Cargo.self, on: queue.delivery.buffered(.newest(1))) { _ in }
-    queue.hold()
-    for _ in 0..<5 { center.post(Cargo(tracked: Tracked(live))) }
-    #expect(live.current == 1)
-    token.cancel()
-    #expect(live.current == 0)
-    queue.letGo()
   }
 
   @Test("K12 A9 a capacity below one is a precondition failure")

@@ -124,17 +124,6 @@ struct ContextCarrierTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("An observer that throws is reported with a context in force")
-  func errors() {
-    let (center, target) = (MessageCenter(), ManualTarget())
-    let failures = Recorder(observing: center.failures)
-    let token = center.observe(Tick.self, on: .target(target)) { _ in throw TestFailure() }
-    Request.$id.withValue("1") { center.post(Tick(number: 1)) }
-    target.runAll()
-    #expect(failures.count == 1)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("A follower that another thread calls after a pause has the context of who resumed it")
   func resumedElsewhere() {
     let (state, gate) = (CurrentValue(0), Gate())

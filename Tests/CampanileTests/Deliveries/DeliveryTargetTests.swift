@@ -150,27 +150,6 @@ struct DeliveryTargetTests {
   }
 
   #if DEBUG
-    @Test(
-      "What an ended target discards has each registration looked at once, however much waits",
-      arguments: [false, true])
-    func looks(isBounded: Bool) {
-      let looks = Recorder<Int>()
-      let registry = ObserverRegistry(probe: { checkpoint in
-        if checkpoint == .willAskForOwner { looks.record(1) }
-      })
-      let source = Broadcaster<Int>(registry: registry)
-      let other = ManualTarget()
-      var tokens = (0..<100).map { _ in
-        source.observe(on: .target(isBounded ? other : target)) { _ in }
-      }
-      if isBounded {
-        tokens.append(source.observe(on: .target(target, buffering: .newest(64))) { _ in })
-      }
-      for number in 0..<200 { source.send(number) }
-      target.end()
-      #expect(looks.count == (isBounded ? 1 : 100))
-      for token in tokens { token.cancel() }
-    }
   #endif
 
   @Test(

@@ -12,29 +12,6 @@ struct FaultTests {
 
   init() { failures = Recorder(observing: center.failures) }
 
-  @Test("K13 One that throws, on every delivery, is told of, and the others are called")
-  func throwing() {
-    let target = ManualTarget()
-    let deliveries: [Delivery] = [.immediate, .target(target), .target(target).ordered]
-    var tokens: [ObservationToken] = []
-    for (index, delivery) in deliveries.enumerated() {
-      tokens.append(center.observe(Tick.self, on: delivery) { _ in throw TestFailure() })
-      tokens.append(
-        center.observe(Tick.self, on: delivery) { [heard] _ in heard.record("\(index)") })
-    }
-    tokens.append(
-      center.observe(Tick.self, on: .target(target, buffering: .newest(1))) { _ in
-        throw TestFailure()
-      })
-    for number in 0..<2 {
-      center.post(Tick(number: number))
-      target.runJobs()
-    }
-    #expect(heard.values.sorted() == ["0", "0", "1", "1", "2", "2"])
-    #expect(failures.count == 8)
-    withExtendedLifetime(tokens) {}
-  }
-
   @Test("K3 K10 One that blocks holds up its own queue and nobody else", arguments: widths)
   func blocking(width: Int) {
     let queues = [TestQueue("blocked"), TestQueue("free")]
@@ -54,21 +31,6 @@ struct FaultTests {
     gate.open()
     queues[0].flush()
     withExtendedLifetime(tokens) {}
-  }
-
-  @Test("One that traps ends the process with a sentence of its own")
-  func trapping() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let center = MessageCenter()
-      let queue = DispatchQueue(label: "traps")
-      let token = center.observe(Tick.self, on: .queue(queue)) { message in
-        fatalError("observer number \(message.number) traps")
-      }
-      center.post(Tick(number: 7))
-      try await center.postAndWait(Tick(number: 8))
-      withExtendedLifetime(token) {}
-    }
-    expect(result, says: "observer number 7 traps")
   }
 
   @Test("K8 One whose owner another thread releases in mid-call keeps it to the end of the call")
@@ -126,21 +88,5 @@ struct FaultTests {
     try await center.postAndWait(Tick(number: 1))
     #expect(heard.values == ["0", "1"])
     withExtendedLifetime(token) {}
-  }
-
-  @Test("K10 Who waits for one that never returns can give up, and posts are not held up")
-  func neverReturns() async throws {
-    let queue = TestQueue()
-    let gate = Gate()
-    let token = center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
-    let waiting = Task { [center] in try await center.postAndWait(Tick(number: 0)) }
-    try await gate.reached(within: patience)
-    waiting.cancel()
-    // It throws while the observer is still in its call.
-    await #expect(throws: CancellationError.self) { try await waiting.value }
-    center.post(Tick(number: 1))
-    token.cancel()
-    gate.open()
-    queue.flush()
   }
 }

@@ -9,19 +9,6 @@ struct InlineDeliveryTests {
   private let heard = Recorder<String>()
   private let queue = TestQueue()
 
-  @Test("K11 a poster on the queue calls its observers before the post returns")
-  func inline() {
-    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
-      heard.record("\($0.number)")
-    }
-    queue.run {
-      center.post(Tick(number: 1))
-      heard.record("posted")
-    }
-    withExtendedLifetime(token) {}
-    #expect(heard.values == ["1", "posted"])
-  }
-
   @Test("K11 a poster is on a queue that its own queue targets, and never on a global queue")
   func targeted() throws {
     let mine = try #require(queue.delivery.target)

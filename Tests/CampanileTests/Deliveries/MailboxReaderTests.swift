@@ -113,17 +113,6 @@ struct MailboxReaderTests {
     }
   }
 
-  @Test("A second reader that waits is a precondition failure")
-  func twoReaders() async {
-    expect(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let state = MailboxMachine(.unbounded, isRead: true)
-        _ = state.wait()
-        _ = state.wait()
-      },
-      says: "Two tasks asked one sequence")
-  }
-
   @Test("The end wakes a reader that waits, once")
   func endWakes() {
     let state = MailboxMachine(.unbounded, isRead: true)

@@ -30,20 +30,6 @@ struct PostAndWaitTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K10 a post returns while its targets are held")
-  func notBlocked() async {
-    let statistics = Statistics()
-    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) }
-    center.observe(Tick.self, on: statistics) { $0.append($1.number) }
-    queue.hold()
-    center.post(Tick(number: 1))
-    #expect(heard.values.isEmpty)
-    queue.letGo()
-    queue.flush()
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [1])
-  }
-
   @Test("K10 A7 A busy queue does not block the poster, and from A to B to A messages arrive")
   func backAndForth() async {
     let (other, places) = (TestQueue("other"), Inbox<String>())

@@ -108,43 +108,6 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What an urgent job was asked for goes on urgently, though a less urgent one took it")
-  func urgentJobDuringDrain() async {
-    let gate = Gate()
-    let token = source.observe(on: .target(target)) { [heard] value in
-      if value == 0 { gate.pass() }
-      heard.record(value)
-    }
-    await post(0..<1_500, .background)
-    await post(1_500, .high)
-    let jobs = target.jobs.values
-    let draining = onThread { jobs[0].run() }
-    gate.waitUntilReached()
-    jobs[1].run()
-    gate.open()
-    draining()
-    #expect(target.priorities == [.background, .high, .high])
-    target.jobs.values[2].run()
-    #expect(heard.values == Array(0...1_500))
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("What came while a poster called its observers itself goes on as urgently as it was posted")
-  func urgentDuringInline() async {
-    let (manual, gate) = (ManualTarget(), Gate())
-    let token = source.observe(on: .target(manual)) { [heard] value in
-      if value == 0 { gate.pass() }
-      heard.record(value)
-    }
-    let posting = onThread { [source] in manual.run { source.send(0) } }
-    gate.waitUntilReached()
-    await post(1, .high)
-    gate.open()
-    posting()
-    #expect(manual.takeJob().map { $0.priority >= .high } == true)
-    withExtendedLifetime(token) {}
-  }
-
   /// Keeps the jobs of an actor until a test runs them, the most urgent one first.
   private final class KeepingExecutor: SerialExecutor {
     private let jobs = Locked<[UnownedJob]>([])

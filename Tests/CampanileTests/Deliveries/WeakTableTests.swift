@@ -38,18 +38,6 @@ struct ActorTargetTests {
     withExtendedLifetime((kept, desk, other)) {}
   }
 
-  @Test("K9 a new actor at a dead one's address has a target of its own")
-  func addressUsedAgain() {
-    // Kept beyond their actors, each of which leaves its address to the next one, mostly.
-    var targets: [ActorTarget] = []
-    for _ in 0..<100 {
-      let desk = Desk()
-      let target = ActorTarget.of(desk)
-      #expect(!targets.contains { $0 === target })
-      targets.append(target)
-    }
-  }
-
   @Test("K16 the table of actors does not grow with those that do not observe", arguments: [2, 8])
   func table(width: Int) {
     let center = MessageCenter()

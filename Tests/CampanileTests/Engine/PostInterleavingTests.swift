@@ -159,19 +159,6 @@
     }
 
     @Test(
-      "K4 Who waits for an ended observer's calls resumes when the posts in progress have left",
-      arguments: PostStep.allCases, widths)
-    func wait(step: PostStep, width: Int) {
-      let held = HeldSource()
-      let posts = held.beginPosts(width, heldAt: step)
-      let resumed = LiveCount()
-      held.cancelVictim { resumed.increment() }
-      #expect(resumed.current == (step == .left ? 1 : 0))
-      posts.finish()
-      #expect(resumed.current == 1)
-    }
-
-    @Test(
       "K4 K16 Posts that begin later delay neither the wait nor the release of the closure",
       arguments: PostStep.allCases.filter { $0 != .left }, widths)
     func laterPosts(step: PostStep, width: Int) {

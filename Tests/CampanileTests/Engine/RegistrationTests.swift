@@ -6,7 +6,7 @@ import Testing
 @Suite("Registering and ending", .ownThread)
 struct RegistrationTests {
   @Test(
-    "K1 Two registrations of one closure are two, and every later post hears both",
+    "K1 D1 G3 Two registrations of one closure are two, and every later post hears both",
     arguments: widths)
   func twice(width: Int) {
     let source = Broadcaster<Int>()

@@ -128,18 +128,6 @@ struct SingleObserverTests {
 
   private func post() { center.post(LevelChanged(level: 1), about: player) }
 
-  @Test("K5 One who stands alone is called in its turn among those who hear of every subject")
-  func turn() {
-    let before = center.observe(LevelChanged.self) { [heard] _ in heard.record("before") }
-    let wideBefore = center.anyMessage.observe { [heard] _ in heard.record("wide before") }
-    let only = observe("only")
-    let after = center.observe(LevelChanged.self) { [heard] _ in heard.record("after") }
-    let wideAfter = center.anyMessage.observe { [heard] _ in heard.record("wide after") }
-    post()
-    #expect(heard.values == ["before", "wide before", "only", "after", "wide after"])
-    withExtendedLifetime((before, wideBefore, only, after, wideAfter)) {}
-  }
-
   @Test("K3 The first is ended, paused and resumed by its own handle after others joined")
   func handle() {
     let first = observe("first")

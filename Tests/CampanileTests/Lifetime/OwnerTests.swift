@@ -89,27 +89,6 @@ struct OwnerTests {
     #expect(registrations.allSatisfy { $0.cancel() == .alreadyEnded })
   }
 
-  @Test("K8 a lifetime's owner that dies during its own call")
-  func lifetimeInsideCall() {
-    let live = LiveCount()
-    let slot = Slot<Room>()
-    func observe() {
-      let room = Room()
-      slot.set(room)
-      let tracked = Tracked(live)
-      center.observe(Tick.self, owner: room) { [heard, tracked] _, tick in
-        tracked.touch()
-        slot.set(nil)
-        heard.record(tick.number)
-      }
-    }
-    observe()
-    center.post(Tick(number: 1))
-    center.post(Tick(number: 2))
-    #expect(heard.values == [1])
-    #expect(live.current == 0)
-  }
-
   @Test("K8 an actor that dies with a delivery on its way ends its registration")
   func actorWithPending() async throws {
     actor Short {

@@ -103,20 +103,6 @@ struct TokenBagTests {
     #expect(heard.values == Array(1...20))
   }
 
-  @Test("The pause of a token and that of its bag add up")
-  func pausesAddUp() {
-    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
-    token.store(in: bag)
-    token.pause()
-    bag.pause()
-    bag.resume()
-    center.post(Tick(number: 1))
-    token.resume()
-    center.post(Tick(number: 2))
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [2])
-  }
-
   @Test("What is paused stays in its bag, however many others come and go")
   func pausedStays() {
     let screen = Screen()

@@ -20,14 +20,6 @@ struct TokenTests {
     #expect(registration?.isActive == false)
   }
 
-  @Test("Releasing a registration does nothing")
-  func releaseRegistration() {
-    let screen = Screen()
-    center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
-    center.post(Tick(number: 1))
-    #expect(screen.heard.values == [1])
-  }
-
   @Test("A token can be made of a registration, and then bounds it")
   func tokenOfRegistration() {
     let screen = Screen()
@@ -40,19 +32,6 @@ struct TokenTests {
     observe()
     center.post(Tick(number: 2))
     #expect(screen.heard.values == [1])
-  }
-
-  @Test("cancel says what it found")
-  func cancelResults() {
-    let gate = Gate()
-    let token = center.observe(Tick.self) { _ in gate.pass() }
-    let done = onThread { [center] in center.post(Tick(number: 1)) }
-    gate.waitUntilReached()
-    #expect(token.cancel() == .endedWhileMaybeRunning)
-    #expect(token.cancel() == .alreadyEnded)
-    gate.open()
-    done()
-    #expect(center.observe(Tick.self) { _ in }.cancel() == .ended)
   }
 
   /// How to wait for a call.

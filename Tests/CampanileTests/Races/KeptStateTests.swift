@@ -140,7 +140,4 @@ struct KeptStateTests {
     #expect(place.storeIfNil(Tracked(life)) === first)
     #expect(life.current == 1)
   }
-
-  #if DEBUG
-  #endif
 }

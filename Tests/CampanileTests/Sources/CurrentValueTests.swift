@@ -245,19 +245,6 @@ struct CurrentValueTests {
     #expect(!overlap.hasOverlapped)
   }
 
-  @Test("A read-only view can be read and followed")
-  func view() {
-    let device = Device()
-    let token = device.isPlaying.observe(options: [.initial, .distinct]) { [heard] isPlaying in
-      heard.record(isPlaying ? 1 : 0)
-    }
-    device.play()
-    device.play()
-    withExtendedLifetime(token) {}
-    #expect(device.isPlaying.value)
-    #expect(heard.values == [0, 1])
-  }
-
   @Test("update returns what the closure returns, and passes on what it throws")
   func update() {
     let token = state.observe { [heard] in heard.record($0) }
@@ -317,10 +304,4 @@ struct CurrentValueTests {
     state.value = Tracked(live)
     #expect(live.current == 1)
   }
-}
-
-private final class Device: Sendable {
-  private let state = CurrentValue(false)
-  var isPlaying: ReadOnlyState<Bool> { state.readOnly }
-  func play() { state.value = true }
 }

@@ -8,52 +8,6 @@ struct DerivedSourceTests {
   private let ticks = Broadcaster<Int>()
   private let heard = Recorder<Int>()
 
-  @Test("The only call of a concurrent observer of a derived source is for the first element")
-  func onceConcurrently() async throws {
-    let (state, other) = (CurrentValue(0), CurrentValue(0))
-    try await checkOnce(ticks.map { $0 }) { ticks.send($0) }
-    try await checkOnce(ticks.map { $0 }.filter { _ in true }) { ticks.send($0) }
-    try await checkOnce(center.messages(of: LevelChanged.self).withSubject.map(\.message.level)) {
-      center.post(LevelChanged(level: $0))
-    }
-    try await checkOnce(state.signal) { state.value = $0 }
-    try await checkOnce(state.map { $0 }.signal) { state.value = $0 }
-    try await checkOnce(state.combined(with: other).signal.map(\.1)) { other.value = $0 }
-    // Not through a transformed signal:
-    let gate = AsyncGate()
-    let token = state.observeAsync(options: .once) { [heard] in
-      await gate.pass()
-      heard.record($0)
-    }
-    try await checkOnce(token, gate) { state.value = $0 }
-  }
-
-  private func checkOnce(_ source: Signal<Int>, _ send: (Int) -> Void) async throws {
-    let gate = AsyncGate()
-    let token = source.observeAsync(options: .once) { [heard] in
-      await gate.pass()
-      heard.record($0)
-    }
-    try await checkOnce(token, gate, send)
-  }
-
-  /// Whether the first element has the only call, and nothing waits behind it or is counted any more.
-  private func checkOnce(
-    _ token: ObservationToken, _ gate: AsyncGate, _ send: (Int) -> Void
-  ) async throws {
-    let before = heard.count
-    send(1)
-    send(2)
-    try await gate.reached(within: patience)
-    send(3)
-    #expect(token.registration.waitingCount == 0)
-    #expect(!token.registration.isActive)
-    gate.open()
-    #expect(await heard.values(count: before + 1).dropFirst(before) == [1])
-    _ = await token.cancelAndWait()
-    #expect(heard.count == before + 1)
-  }
-
   @Test(
     "K10 Who waits for a post does not wait for the only call of an observer that had its element")
   func onceWaitedFor() async throws {
@@ -131,30 +85,6 @@ struct DerivedSourceTests {
     #expect(tokens.map(\.registration.droppedCount) == [3, 1])
   }
 
-  @Test("K12 What a filter behind subjects leaves out takes no room in a buffer")
-  func roomWithSubjects() async {
-    let (center, manual, player) = (MessageCenter(), ManualTarget(), Player())
-    let levels = center.messages(of: LevelChanged.self).withSubject
-    let loud = levels.filter { $0.message.level > 5 }
-    let about = levels.map { $0 }.filter { $0.subject === player }.map(\.message)
-    let oldest = Recorder<Int>()
-    let newest = Recorder<Int>()
-    let others = Recorder<Int>()
-    let tokens = [
-      loud.observe(on: manual.delivery.buffered(.oldest(1))) { oldest.record($0.message.level) },
-      loud.observe(on: manual.delivery.buffered(.newest(1))) { newest.record($0.message.level) },
-      about.observe(on: manual.delivery.buffered(.newest(1))) { others.record($0.level) },
-    ]
-    for level in [1, 9, 2] { center.post(LevelChanged(level: level), about: player) }
-    center.post(LevelChanged(level: 3))
-    center.post(LevelChanged(level: 4), about: Player())
-    manual.runAll()
-    #expect(oldest.values == [9])
-    #expect(newest.values == [9])
-    #expect(others.values == [2])
-    #expect(tokens.map(\.registration.droppedCount) == [0, 0, 2])
-  }
-
   @Test("A derived source keeps its source; a sequence of it does not, and ends with the source")
   func lifetimes() async {
     weak var weakSource: Broadcaster<Int>?
@@ -198,35 +128,6 @@ struct DerivedSourceTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("K9 Messages about an instance do not keep it, and know it from one that comes after it")
-  func aboutASubject() {
-    weak var weakPlayer: Player?
-    let messages: MessageCenter.Messages<LevelChanged>
-    do {
-      let player = Player()
-      weakPlayer = player
-      messages = center.messages(of: LevelChanged.self, about: player)
-      center.post(LevelChanged(level: 1), about: player)
-    }
-    #expect(weakPlayer == nil)
-    let token = messages.observe { [heard] in heard.record($0.level) }
-    for _ in 0..<100 { center.post(LevelChanged(level: 2), about: Player()) }
-    #expect(heard.values == [])
-    withExtendedLifetime(token) {}
-  }
-
-  @Test("K9 A sequence that is told the subject does not hold one that is in its deinit")
-  func subjectInItsDeinit() async {
-    let sequence = center.messages(of: Ended.self).withSubject.values()
-    func end() { _ = Ending(center) }
-    // The object ends here, and stops the program if anything holds it.
-    end()
-    var iterator = sequence.makeAsyncIterator()
-    let posted = await iterator.next()
-    #expect(posted != nil)
-    #expect(posted?.subject == nil)
-  }
-
   @Test("A type of one's own that says which signal it is has every way to observe")
   func ownSource() async {
     let (own, screen) = (OwnSource(ticks: ticks), Screen())
@@ -246,12 +147,3 @@ private struct OwnSource: ObservationSource {
   let ticks: Broadcaster<Int>
   var signal: Signal<Int> { ticks.signal }
 }
-
-/// A subject that posts from its deinit.
-private final class Ending: Sendable {
-  private let center: MessageCenter
-  init(_ center: MessageCenter) { self.center = center }
-  deinit { center.post(Ended(), about: self) }
-}
-
-private struct Ended: MessageCenter.Message { typealias Subject = Ending }

@@ -42,16 +42,6 @@ struct DerivedStateTests {
     withExtendedLifetime((all, distinct)) {}
   }
 
-  @Test("A mapped state of a mapped state, read-only views and sequences of them")
-  func chained() async {
-    let text = number.readOnly.map { $0 * 10 }.map { "\($0)" }
-    let sequence = text.values(options: .initial)
-    number.value = 2
-    number.finish()
-    #expect(await all(sequence) == ["10", "20"])
-    #expect(text.readOnly.value == "20")
-  }
-
   @Test("K14 What is set before the end is told, also if the derived state is telling")
   func setBeforeTheEnd() {
     let derived = number.map { $0 }
@@ -231,24 +221,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 Observers that come and go while two states are set begin with a value that is told")
-  func comingAndGoing() {
-    let other = CurrentValue(0)
-    let sum = number.combined(with: other) { $0 + $1 }
-    onThreads(4) { [number] thread in
-      for _ in 0..<200 {
-        let seen = Recorder<Int>()
-        let token = sum.observe(options: .initial) { seen.record($0) }
-        if thread.isMultiple(of: 2) { number.update { $0 += 1 } } else { other.update { $0 += 1 } }
-        token.cancel()
-        let values = seen.values
-        #expect(zip(values, values.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(values)")
-      }
-    }
-    #expect(number.observerCount == 0)
-    #expect(sum.value == 801)
-  }
-
   @Test("K10 A set that waits, waits for observers of what is derived from the state")
   func waitedFor() async throws {
     let other = CurrentValue(0)
@@ -314,23 +286,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("A sequence of a derived state that is not kept itself can be read again")
-  func combinedReadAgain() async {
-    let other = CurrentValue(0)
-    let values = number.combined(with: other).values()
-    number.value = 2
-    for await value in values {
-      heard.record(value.0)
-      break
-    }
-    var again = values.makeAsyncIterator()
-    other.value = 3
-    number.finish()
-    other.finish()
-    while let value = await again.next() { heard.record(value.1) }
-    #expect(heard.values == [2, 3])
-  }
-
   @Test("K7 A value that a derived state lets go of may use the states in its deinit")
   func combinedReleasesOutsideLocks() {
     let other = CurrentValue(0)
@@ -385,19 +340,6 @@ struct DerivedStateTests {
     kept = nil
     #expect(ticks.observerCount == 0)
     withExtendedLifetime(kept) {}
-  }
-
-  @Test("The last message about a subject is a state, too")
-  func latestAbout() {
-    let (center, player, other) = (MessageCenter(), Player(), Player())
-    let level = center.latest(of: LevelChanged.self, about: player)
-    #expect(level.value == nil)
-    center.post(LevelChanged(level: 1), about: player)
-    center.post(LevelChanged(level: 2), about: other)
-    let token = level.observe(options: .initial) { [heard] in heard.record($0?.level ?? 0) }
-    center.post(LevelChanged(level: 3), about: player)
-    #expect(heard.values == [1, 3])
-    withExtendedLifetime((token, other)) {}
   }
 
   @Test("A sequence keeps what is held, and all readers of a derived state share one computation")
@@ -456,19 +398,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("The last message outlives the center, the observations of it do not")
-  func latestEnds() {
-    var center: MessageCenter? = MessageCenter()
-    let latest = center!.latest(of: Tick.self)
-    let token = latest.observe { [heard] in heard.record($0?.number ?? 0) }
-    center!.post(Tick(number: 1))
-    center = nil
-    #expect(!token.isActive)
-    #expect(latest.value == Tick(number: 1))
-    #expect(heard.values == [1])
-    withExtendedLifetime(center) {}
-  }
-
   @Test("The last message is remembered again after everything in the center was canceled")
   func latestAgain() {
     let center = MessageCenter()
@@ -486,25 +415,6 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 The last message of a type is read, though the center finishes while one is delivered")
-  func finishedDuringDelivery() async throws {
-    let (center, inside) = (MessageCenter(), Gate())
-    let latest = center.latest(of: Tick.self)
-    let values = latest.values()
-    let token = latest.observe { _ in inside.pass() }
-    let first = onThread { center.post(Tick(number: 1)) }
-    inside.waitUntilReached()
-    center.post(Tick(number: 2))
-    center.finish()
-    inside.open()
-    first()
-    let read = Recorder(reading: values.map { $0?.number })
-    try await read.expect(1, within: patience)
-    try await read.expect(2, within: patience)
-    try await read.expectEnd(within: patience)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("A center that has finished keeps its last message for those who ask for it then")
   func latestOfFinished() {
     let center = MessageCenter()
@@ -513,21 +423,6 @@ struct DerivedStateTests {
     center.finish()
     #expect(center.latest(of: Tick.self).value == Tick(number: 1))
     #expect(center.latest(of: Tock.self).value == nil)
-  }
-
-  @Test(
-    "K10 Who waits for a post waits until its message is the last, and who follows that is told")
-  func latestWaitedFor() async throws {
-    let center = MessageCenter()
-    let latest = center.latest(of: Tick.self)
-    let token = latest.observeAsync { [heard] in
-      await Task.yield()
-      heard.record($0?.number ?? 0)
-    }
-    try await center.postAndWait(Tick(number: 1))
-    #expect(latest.value == Tick(number: 1))
-    #expect(heard.values == [1])
-    withExtendedLifetime(token) {}
   }
 
   @Test("K1 The state of the last message is found by others once it hears messages")

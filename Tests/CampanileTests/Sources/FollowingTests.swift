@@ -184,28 +184,6 @@ struct FollowingTests {
     #expect(changes.values == ["->2", "2>3"])
   }
 
-  @Test("K14 A pause in the first call of a task: what it missed is told when it resumes")
-  func initialUnderWay() async throws {
-    let gate = AsyncGate()
-    let skipped = recordSkipped()
-    let token = state.changes.observeAsync(options: .initial) { [body = record()] change in
-      if change.isInitial { await gate.pass() }
-      body(change)
-    }
-    await gate.waitUntilReached()
-    token.pause()
-    state.value = 1
-    state.value = 2
-    gate.open()
-    try await changes.expect("->0", within: patience)
-    _ = await skipped.values(count: 2)
-    token.resume()
-    try await changes.expect("0>2", within: patience)
-    state.value = 3
-    try await changes.expect("2>3", within: patience)
-    withExtendedLifetime(token) {}
-  }
-
   @Test("K14 distinct compares with the value that the observer received last, and so is old")
   func distinctFromReceived() {
     struct Reading: Sendable, Equatable {
@@ -235,19 +213,6 @@ struct FollowingTests {
     #expect(changes.values == ["0>2"])
   }
 
-  @Test("K14 A sequence of a state that was paused reads one change for what it missed")
-  func sequence() async {
-    var values = state.changes.values(options: .initial).makeAsyncIterator()
-    state.value = 1
-    for one in state.registrations { one.registration.pause() }
-    for value in 2...4 { state.value = value }
-    for one in state.registrations { one.registration.resume() }
-    state.value = 5
-    var texts: [String] = []
-    for _ in 0..<4 { if let change = await values.next() { texts.append(Self.text(change)) } }
-    #expect(texts == ["->0", "0>1", "1>4", "4>5"])
-  }
-
   @Test("K14 An observer that sets, pauses or ends itself in its first call is told accordingly")
   func insideFirstCall() {
     let heard = Recorder<Int>()
@@ -274,20 +239,6 @@ struct FollowingTests {
     // What was set before the end is told.
     #expect(heard.values == [0, 1, 1, 2, 3])
     #expect(!finishing.isActive)
-  }
-
-  @Test("K13 K14 An error in the first call does not keep the changes")
-  func failing() {
-    let failures = Recorder(observing: state.failures)
-    let token = follow(.immediate)
-    let failing = state.observe(options: .initial) { [changes] in
-      changes.record("\($0)")
-      throw TestFailure()
-    }
-    state.value = 2
-    withExtendedLifetime((token, failing)) {}
-    #expect(changes.values == ["0", "0>2", "2"])
-    #expect(failures.count == 2)
   }
 
   @Test("K16 An asynchronous observer of one call whose task cancels itself has had its call")

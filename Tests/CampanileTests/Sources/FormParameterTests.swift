@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-/// Each form of observing hands on, in its own lines, what it is given.
+/// Each form of observing hands on what it is given.
 @Suite("Every form honors the subject, buffer, delivery and options that it is given", .ownThread)
 struct FormParameterTests {
   private actor Ear {
@@ -17,6 +17,12 @@ struct FormParameterTests {
   private let player = Player()
   private let screen = Screen()
   private let heard = Recorder<Int>()
+
+  /// A source about the player, one with the player, and one about nothing.
+  private var sources: [Signal<Int>] {
+    let levels = center.messages(of: LevelChanged.self, about: player)
+    return [levels.map(\.level), levels.withSubject.map(\.message.level), ticks.signal]
+  }
 
   /// Posts two values for every observer, and two that observers about the player do not hear.
   private func postTwo() {
@@ -43,84 +49,46 @@ struct FormParameterTests {
   @Test("K11 K12 Observers at a place")
   func atPlace() {
     let manual = ManualTarget()
-    let place = manual.delivery.ordered
-    let tokens = [
-      center.messages(of: LevelChanged.self, about: player).observe(
-        on: place.buffered(.oldest(1)), options: .once
-      ) { [heard] in heard.record($0.level) },
-      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: place.buffered(.oldest(1)), options: .once
-      ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: place.buffered(.oldest(1)), options: .once) { [heard] in heard.record($0)
-      },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: place.buffered(.oldest(1)), options: .once
-      ) { [heard] in heard.record($1.level) },
-      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: place.buffered(.oldest(1)), options: .once
-      ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: place.buffered(.oldest(1)), options: .once) { [heard] in
-        heard.record($1)
-      },
-    ]
+    let place = manual.delivery.ordered.buffered(.oldest(1))
+    let tokens = sources.map {
+      $0.observe(on: place, options: .once) { [heard] in heard.record($0) }
+    }
+    let owned = sources.map {
+      $0.observe(owner: screen, on: place, options: .once) { [heard] in heard.record($1) }
+    }
     let registrations = tokens.map(\.registration) + owned
     postTwo()
     expectOneWaits(registrations, on: "ManualDelivery, ordered")
     manual.runAll()
     expectOneWasHeard(registrations, heard)
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("K11 K12 Observers on the main actor")
-  @MainActor func onMain() async throws {
-    let tokens = [
-      center.messages(of: LevelChanged.self, about: player).observe(
-        on: .main(buffering: .oldest(1), ordered: true), options: .once
-      ) { [heard] in heard.record($0.level) },
-      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        on: .main(buffering: .oldest(1), ordered: true), options: .once
-      ) { [heard] posted in heard.record(posted.message.level) },
-      ticks.observe(on: .main(buffering: .oldest(1), ordered: true), options: .once) { [heard] in
-        heard.record($0)
-      },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.messages(of: LevelChanged.self, about: player).observe(
-        owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once
-      ) { [heard] in heard.record($1.level) },
-      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-        owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once
-      ) { [heard] _, posted in heard.record(posted.message.level) },
-      ticks.observe(owner: screen, on: .main(buffering: .oldest(1), ordered: true), options: .once)
-      {
-        [heard] in
-        heard.record($1)
-      },
-    ]
+  @MainActor func onMain() async {
+    let place = MainDelivery.main(buffering: .oldest(1), ordered: true)
+    let tokens = sources.map {
+      $0.observe(on: place, options: .once) { [heard] in heard.record($0) }
+    }
+    let owned = sources.map {
+      $0.observe(owner: screen, on: place, options: .once) { [heard] in heard.record($1) }
+    }
     let registrations = tokens.map(\.registration) + owned
     postTwo()
     // Nothing is delivered before this function gives way.
     expectOneWaits(registrations, on: ".main, ordered")
     _ = await heard.values(count: registrations.count)
     expectOneWasHeard(registrations, heard)
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("K12 Observers on an actor")
   func onActor() async {
     let ear = Ear()
     let registrations = await ear.run { ear in
-      let registrations = [
-        center.messages(of: LevelChanged.self, about: player).observe(
-          on: ear, buffering: .oldest(1), options: .once
-        ) { $0.heard.record($1.level) },
-        center.messages(of: LevelChanged.self, about: player).withSubject.observe(
-          on: ear, buffering: .oldest(1), options: .once
-        ) { ear, posted in ear.heard.record(posted.message.level) },
-        ticks.observe(on: ear, buffering: .oldest(1), options: .once) { $0.heard.record($1) },
-      ]
+      let registrations = sources.map {
+        $0.observe(on: ear, buffering: .oldest(1), options: .once) { $0.heard.record($1) }
+      }
       postTwo()
       // The actor is busy until this closure ends.
       expectOneWaits(registrations, on: "actor Ear")
@@ -134,38 +102,27 @@ struct FormParameterTests {
   @Test("K12 Asynchronous observers, one call at a time")
   func oneAtATime() async throws {
     let gate = AsyncGate()
-    let tokens = [
-      center.messages(of: LevelChanged.self, about: player).observeAsync(buffering: .oldest(1)) {
-        [heard] in
-        await gate.pass()
-        heard.record($0.level)
-      },
-      ticks.observeAsync(buffering: .oldest(1)) { [heard] in
+    let tokens = sources.map {
+      $0.observeAsync(buffering: .oldest(1)) { [heard] in
         await gate.pass()
         heard.record($0)
-      },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.messages(of: LevelChanged.self, about: player).observeAsync(
-        owner: screen, buffering: .oldest(1)
-      ) { [heard] in
-        await gate.pass()
-        heard.record($1.level)
-      },
-      ticks.observeAsync(owner: screen, buffering: .oldest(1)) { [heard] in
+      }
+    }
+    let owned = sources.map {
+      $0.observeAsync(owner: screen, buffering: .oldest(1)) { [heard] in
         await gate.pass()
         heard.record($1)
-      },
-    ]
+      }
+    }
     center.post(LevelChanged(level: 0), about: player)
     ticks.send(0)
     // The first value is being heard, and no more of them waits.
-    try await gate.reached(by: 4, within: patience)
+    try await gate.reached(by: 6, within: patience)
     postTwo()
     expectOneWaits(tokens.map(\.registration) + owned, on: "asynchronously")
     gate.open()
-    #expect(await heard.values(count: 8).sorted() == [0, 0, 0, 0, 1, 1, 1, 1])
+    #expect(await heard.values(count: 12).sorted() == (0..<12).map { $0 / 6 })
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("K12 Sequences")

@@ -84,26 +84,6 @@ struct InitialCallTests {
     #expect(heard.values == [1, 200, 2])
     withExtendedLifetime((token, other)) {}
   }
-
-  @Test("K2 A follower that comes between the set and the telling does not hear of the set")
-  func followerBetween() {
-    let slot = Slot<CurrentValue<Int>>()
-    let late = Slot<ObservationToken>()
-    let state = CurrentValue(1)
-    let events = state.events.observe { [heard] event in
-      guard event.kind == .posted, late.value == nil else { return }
-      late.set(slot.value?.observe { heard.record($0 * 100) })
-    }
-    slot.set(state)
-    let token = state.observe { [heard] in heard.record($0) }
-    state.value = 2
-    #expect(heard.values == [2])
-    state.value = 3
-    #expect(heard.values == [2, 3, 300])
-    slot.set(nil)
-    late.set(nil)
-    withExtendedLifetime((token, events)) {}
-  }
 }
 
 @Suite("A subject that has gone", .ownThread)

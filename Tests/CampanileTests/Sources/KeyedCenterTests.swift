@@ -16,24 +16,6 @@ struct KeyedCenterTests {
       center.register(.inPlace(), ObserverBody(observer), of: key, about: subject, once: once))
   }
 
-  @Test("K5 the four kinds of observers stand in one order")
-  func order() {
-    let player = Player()
-    let tokens = (0..<40).map { index in
-      observe(
-        index % 2 == 0 ? "key" : nil, about: index % 4 < 2 ? .some(player) : .none
-      ) { [heard] _ in heard.record(index) }
-    }
-    let others = [
-      observe("other") { [heard] _ in heard.record(-1) },
-      observe("key", about: Player()) { [heard] _ in heard.record(-2) },
-      observe(nil, about: Player()) { [heard] _ in heard.record(-3) },
-    ]
-    center.post(to: "key", about: player) { 1 }
-    withExtendedLifetime((tokens, others)) {}
-    #expect(heard.values == Array(0..<40))
-  }
-
   /// What each kind of observer observes.
   private static let kinds: [(key: String?, isAbout: Bool)] = [
     ("key", false), ("key", true), (nil, false), (nil, true),
@@ -246,20 +228,6 @@ struct KeyedCenterTests {
     withExtendedLifetime((token, watch)) {}
   }
 
-  @Test("K15 observers are listed with their key and their subject, also those of any key")
-  func listed() {
-    let player = Player()
-    let tokens = [
-      observe("key") { _ in }, observe(nil) { _ in },
-      observe("key", about: player) { _ in }, observe(nil, about: player) { _ in },
-    ]
-    let id = ObjectIdentifier(player)
-    #expect(center.registrations.map(\.name) == ["key", nil, "key", nil])
-    #expect(center.registrations.map(\.subject) == [nil, nil, id, id])
-    #expect(center.registrations[3].description.contains("about one subject"))
-    withExtendedLifetime(tokens) {}
-  }
-
   @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
     let failures = Recorder<ObserverFailure>()
@@ -294,72 +262,6 @@ struct KeyedCenterTests {
     #expect(!token.isActive)
   }
 
-  @Test("A11 removal by owner, key and subject, where they are given, also from any key")
-  func removal() {
-    let (owner, player, other) = (Screen(), Player(), Player())
-    let queue = TestQueue()
-    let about: [(String?, AnyObject??)] = [
-      ("a", .none), ("a", player), ("b", player), (nil, .none), (nil, player), (nil, other),
-    ]
-    let registrations = about.enumerated().map { index, about in
-      var request = ObservationRequest.inPlace(owner: owner)
-      // Some stand in the group of a queue.
-      if index.isMultiple(of: 2) { request.delivery = queue.delivery }
-      return center.register(
-        request, ObserverBody { _ in }, of: about.0, about: about.1, once: false)
-    }
-    var left: [Int] { registrations.indices.filter { registrations[$0].isActive } }
-    center.removeObservers(ownedBy: Screen())
-    center.removeObservers(ownedBy: owner, of: "c")
-    center.removeObservers(ownedBy: owner, of: "a", about: other)
-    #expect(left == [0, 1, 2, 3, 4, 5])
-    center.removeObservers(ownedBy: owner, of: "a", about: player)
-    #expect(left == [0, 2, 3, 4, 5])
-    center.removeObservers(ownedBy: owner, about: player)
-    #expect(left == [0, 3, 5])
-    center.removeObservers(ownedBy: owner, of: "a")
-    #expect(left == [3, 5])
-    center.removeObservers(ownedBy: owner)
-    #expect(left == [])
-    withExtendedLifetime((owner, player, other)) {}
-  }
-
-  @Test("K9 a subject that has gone is heard of by nobody")
-  func gone() {
-    let tokens = [
-      observe("key", about: Player()) { [heard] in heard.record($0) },
-      observe(nil, about: Player()) { [heard] in heard.record($0) },
-      observe("key", about: .some(nil)) { [heard] in heard.record($0) },
-    ]
-    for _ in 0..<200 { center.post(to: "key", about: Player()) { 1 } }
-    #expect(heard.values.isEmpty)
-    #expect(!tokens[2].isActive)
-    #expect(tokens[0].isActive)
-  }
-
-  @Test("K9 a subject that is observed in its deinit is heard of by nobody")
-  func dyingSubject() {
-    final class Ending: Sendable {
-      let onEnd: @Sendable (Ending) -> Void
-      init(_ onEnd: @escaping @Sendable (Ending) -> Void) { self.onEnd = onEnd }
-      deinit { onEnd(self) }
-    }
-    let kept = Recorder<Registration>()
-    for _ in 0..<100 {
-      _ = Ending { [center, heard] ending in
-        for key in ["key", nil] {
-          kept.record(
-            center.register(
-              .inPlace(), ObserverBody { heard.record($0) }, of: key, about: .some(ending),
-              once: false))
-        }
-        center.post(to: "key", about: ending) { 1 }
-      }
-    }
-    #expect(heard.values.isEmpty)
-    #expect(!kept.values.contains { $0.isActive })
-  }
-
   @Test(
     "K8 K13 An observer that wants one call ends with its owner and reports nothing",
     arguments: [nil, "key"])
@@ -377,19 +279,6 @@ struct KeyedCenterTests {
     #expect(failures.count == 0)
     #expect(heard.values == [])
     #expect(registration?.isActive == false)
-  }
-
-  @Test("A center that has gone ends its observers and refuses none that lives")
-  func ends() {
-    func make() -> ObservationToken {
-      let center = KeyedCenter<Int>()
-      return ObservationToken(
-        center.register(.inPlace(), ObserverBody { _ in }, of: "key", about: .none, once: false))
-    }
-    #expect(!make().isActive)
-    center.finish()
-    #expect(!observe("key") { _ in }.isActive)
-    #expect(!observe(nil) { _ in }.isActive)
   }
 
   @Test("A thread's mark ends with the thread, and is no other thread's", arguments: [1, 2, 8])

@@ -42,22 +42,6 @@ struct MulticastTests {
     withExtendedLifetime(members) {}
   }
 
-  @Test("A call throws the type that its closure throws")
-  func typedThrows() {
-    let multicast = Multicast<any Listener>()
-    let member = Member("a", heard)
-    multicast.add(member)
-    do throws(TestFailure) {
-      try multicast.call { (_: any Listener) throws(TestFailure) in throw TestFailure() }
-    } catch {
-      let failure: TestFailure = error
-      #expect(failure == TestFailure())
-      heard.record("caught")
-    }
-    #expect(heard.values == ["caught"])
-    withExtendedLifetime(member) {}
-  }
-
   @Test("Members are not kept alive, and leave when they die")
   func weakly() {
     let multicast = Multicast<any Listener>()
@@ -131,26 +115,6 @@ struct MulticastTests {
     #expect(heard.values == ["first began", "nested", "nested"])
     #expect(multicast.count == 2)
     withExtendedLifetime((first, late, victim)) {}
-  }
-
-  @Test("A member may leave and another may die during a call")
-  func dies() {
-    let multicast = Multicast<any Listener>()
-    let box = Slot<Member>()
-    box.set(Member("mortal", heard))
-    let leaver = Slot<Member>()
-    let first = Member("first", heard) {
-      box.set(nil)
-      if let member = leaver.value { multicast.remove(member) }
-    }
-    leaver.set(first)
-    multicast.add(first)
-    if let mortal = box.value { multicast.add(mortal) }
-    multicast.call { $0.began() }
-    multicast.call { $0.began() }
-    leaver.set(nil)
-    #expect(heard.values == ["first began"])
-    #expect(multicast.count == 0)
   }
 
   @Test("A member can release the multicast that calls it")

@@ -64,16 +64,6 @@ struct OrderTests {
     #expect(heard.values == left.map { "\($0)" })
   }
 
-  @Test("K5 D1 G3 two registrations of one owner are two, in their own places")
-  func twice() {
-    let screen = Screen()
-    center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
-    center.observe(Tick.self, owner: screen) { $0.heard.record($1.number * 10) }
-    center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
-    center.post(Tick(number: 1))
-    #expect(screen.heard.values == [1, 10, 1])
-  }
-
   @Test("K6 nested immediate posts run depth first")
   func depthFirst() {
     let first = center.observe(Tick.self) { [center, heard] tick in

@@ -26,28 +26,6 @@ struct ReentrancyTests {
     #expect(live.current == 0)
   }
 
-  @Test("K7 a closure whose release posts, observes and cancels", arguments: [1, 2, 8])
-  func releaseCallsBack(width: Int) {
-    let tokens = Slot<ObservationToken>()
-    let other = center.observe(Tock.self) { [heard] _ in heard.record("posted") }
-    onThreads(width) { [center] _ in
-      let onRelease: @Sendable () -> Void = {
-        center.post(Tock())
-        let token = center.observe(Tock.self) { _ in }
-        token.cancel()
-        tokens.set(center.observe(Tick.self) { _ in })
-      }
-      let token = center.observe(Tick.self, onRelease: onRelease)
-      center.post(Tick(number: 1))
-      token.cancel()
-      #expect(!token.isActive)
-    }
-    center.post(Tock())
-    withExtendedLifetime((other, tokens)) {}
-    // A release waits for the posts in progress; all have left by now.
-    #expect(heard.count == width + 1)
-  }
-
   @Test("K7 D6 No lock is held while an observer runs or is released", arguments: [1, 2, 8])
   func noLockIsHeld(width: Int) {
     // On another thread, which a lock that is held here would never be given to.
@@ -304,14 +282,4 @@ struct ReentrancyTests {
       }
     }
   #endif
-
-  @Test("K7 inside an update another value can be used")
-  func otherUpdate() {
-    let (one, other) = (CurrentValue(1), CurrentValue(2))
-    one.update { value in
-      other.update { $0 += 1 }
-      value += other.value
-    }
-    #expect(one.value == 4)
-  }
 }

@@ -168,16 +168,6 @@ struct SequenceTests {
     await task.value
   }
 
-  @Test("The end of the center ends a sequence after what had gathered")
-  func centerEnds() async {
-    var center: MessageCenter? = MessageCenter()
-    let messages = center!.messages(of: Tick.self).values()
-    center?.post(Tick(number: 1))
-    center = nil
-    #expect(await all(messages).map(\.number) == [1])
-    #expect(await all(messages).isEmpty)
-  }
-
   @Test("K12 what comes after the end of a sequence is not counted as dropped")
   func afterTheEnd() {
     let buffer = SequenceBuffer(.oldest(1))
@@ -221,17 +211,6 @@ struct SequenceTests {
     #expect(center.observerCount == 0)
   }
 
-  @Test("Leaving the loop ends the reader's observation")
-  func leaving() async {
-    func read() async {
-      let messages = center.messages(of: Tick.self).values()
-      center.post(Tick(number: 1))
-      for await _ in messages { break }
-    }
-    await read()
-    #expect(center.observerCount == 0)
-  }
-
   @Test("Two tasks that read one sequence at a time are a precondition failure")
   func twoTasks() async {
     expect(
@@ -242,18 +221,6 @@ struct SequenceTests {
         _ = await (one, other)
       },
       says: "Two tasks asked one sequence")
-  }
-
-  @Test("The values of a broadcaster end with finish()")
-  func broadcaster() async {
-    let ticks = Broadcaster<Int>()
-    let values = ticks.values()
-    ticks.send(1)
-    ticks.send(2)
-    ticks.finish()
-    ticks.send(3)
-    #expect(await all(values) == [1, 2])
-    #expect(await all(ticks.values()).isEmpty)
   }
 
   @Test("A sequence of one value observes no more once it has that value")
@@ -299,16 +266,5 @@ struct SequenceTests {
     for index in readers.indices {
       #expect(await readers[index].next() == ValueChange(old: 4, new: 6))
     }
-  }
-
-  @Test("The values of a current value can be distinct, one, and end with finish()")
-  func currentValueOptions() async {
-    let state = CurrentValue(1)
-    let distinct = state.values(options: [.distinct, .initial])
-    let once = state.values(options: .once)
-    for value in [1, 2, 2, 3] { state.value = value }
-    state.finish()
-    #expect(await all(distinct) == [1, 2, 3])
-    #expect(await all(once) == [1])
   }
 }

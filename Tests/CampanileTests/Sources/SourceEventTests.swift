@@ -208,15 +208,6 @@ struct SourceEventTests {
     #expect(owner.heard.count == 6)
   }
 
-  @Test("K15 what observes the events is none of the source's observations")
-  func notListed() throws {
-    let center = MessageCenter()
-    let recorders = (Recorder(observing: center.events), Recorder(observing: center.failures))
-    #expect(center.observerCount == 0)
-    try center.expectNoObservers()
-    withExtendedLifetime(recorders) {}
-  }
-
   @Test("K15 observations of the events and failures stay when the source finishes")
   func staysAfterFinish() {
     let (center, ticks, state) = (MessageCenter(), Broadcaster<Int>(), CurrentValue(0))

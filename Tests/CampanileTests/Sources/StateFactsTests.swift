@@ -12,20 +12,6 @@ struct StateFactsTests {
 
   // MARK: StateFlow
 
-  @Test("A collector receives the value, then the distinct ones, and nil is a value")
-  func distinct() {
-    let state = CurrentValue<Int?>(0)
-    let token = state.observe(options: [.initial, .distinct]) { [heard] in
-      heard.record($0.map { "\($0)" } ?? "nil")
-    }
-    for value in [1, 1, nil, nil, 2] {
-      state.value = value
-      #expect(state.value == value)
-    }
-    #expect(heard.values == ["0", "1", "nil", "2"])
-    withExtendedLifetime(token) {}
-  }
-
   @Test("A slow collector receives the newest value, unless it equals the last that it received")
   func conflation() async {
     let state = CurrentValue(0)
@@ -42,39 +28,7 @@ struct StateFactsTests {
     #expect(await reader.next() == nil)
   }
 
-  @Test("A model counts, and a collector of its read-only state sums what it counted")
-  func model() async {
-    let counter = CurrentValue(0)
-    let values = counter.readOnly.values(options: .initial)
-    let sum = Task { await values.prefix(11).reduce(0, +) }
-    for _ in 1...10 { counter.update { $0 += 1 } }
-    #expect(await sum.value == 55)
-  }
-
-  @Test("The number of collectors is a state: none is left after one has failed or ended")
-  func subscriptions() {
-    let state = CurrentValue("A")
-    let token = state.isObserved.observe(options: .initial) { [heard] in heard.record("\($0)") }
-    let once = state.observe(options: .once) { _ in throw TestFailure() }
-    state.value = "B"
-    #expect(!once.isActive)
-    state.observe { _ in }.cancel()
-    #expect(heard.values == ["false", "true", "false", "true", "false"])
-    withExtendedLifetime(token) {}
-  }
-
   // MARK: Property
-
-  @Test("A signal has the changes alone, also those to an equal value; an update is one, too")
-  func changes() {
-    let state = CurrentValue("a")
-    let token = state.signal.observe { [heard] in heard.record($0) }
-    state.value = "a"
-    state.value = "b"
-    state.update { $0 += "c" }
-    #expect(heard.values == ["a", "b", "bc"])
-    withExtendedLifetime(token) {}
-  }
 
   @Test("What observes a state, or one made from it, ends with the state and not with the view")
   func ends() async {
@@ -89,19 +43,6 @@ struct StateFactsTests {
     state = nil
     #expect(tokens.allSatisfy { !$0.isActive })
     #expect(await values.reduce(into: []) { $0.append($1) } == [2])
-  }
-
-  @Test("An observer that reads a state reads the value that it is told, also of a derived one")
-  func reads() {
-    let state = CurrentValue(1)
-    let mapped = state.map { $0 + 1 }
-    let tokens = [
-      state.observe(options: .initial) { [heard] in heard.record("\($0 == state.value)") },
-      mapped.observe(options: .initial) { [heard] in heard.record("\($0 == mapped.value)") },
-    ]
-    state.value = 2
-    #expect(heard.values == ["true", "true", "true", "true"])
-    withExtendedLifetime(tokens) {}
   }
 
   @Test("Observers can observe the same state, and each other's")

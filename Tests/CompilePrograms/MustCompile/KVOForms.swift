@@ -13,12 +13,23 @@ nonisolated final class Counter: SharedObservable {
   var title = ""
   var subtitle: String?
   var level = 0
+  let counter = Counter()
 }
-@Observable nonisolated final class Player {
+@Observable nonisolated class Player {
   @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
   var title = ""
   var subtitle: String?
   var level = 0
+  var next: Player?
+  weak var follower: Player?
+}
+@Observable nonisolated final class LivePlayer: Player {
+  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+  var venue = ""
+}
+@Observable nonisolated final class Shelf<Item> {
+  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+  var items: [Item] = []
 }
 
 @MainActor final class Screen: @MainActor KVOChangeHandler {
@@ -51,6 +62,7 @@ nonisolated final class Counter: SharedObservable {
     // the owner's one method
     kvo.observe(player, \.title)
     kvo.observe(player, \.level, options: [.initial, .distinct], policy: .append)
+    kvo.observe(player, \.counter.count) { screen, _, change in screen.text = "\(change.new)" }
     // tokens
     tokens.append(
       player.observe(\.title, options: [.prior, .once]) { _, change in print(change.phase) })
@@ -133,4 +145,33 @@ nonisolated final class Log: KVOChangeHandler {
     }
     token = player.observe(of: { ($0.title, $0.level) }) { _, change in print(change.new) }
   }
+
+  func follow(_ live: LivePlayer, _ shelf: Shelf<Int>) {
+    kvo.observe(live, \.title) { log, live, _ in log.text = live.venue }
+    kvo.observe(live, \.next?.next?.title, options: [.initial, .old, .prior, .distinct]) {
+      log, live, change in log.text = live.title + (change.old.flatMap { $0 } ?? "")
+    }
+    kvo.observe(shelf, \.items) { log, _, change in log.text = "\(change.new.count)" }
+    shelf.mutableArray(\.items).append(1)
+  }
+}
+
+actor Statistics {
+  var sum = 0
+
+  func follow(_ counter: Counter) {
+    counter.changes(of: \.count).observe(on: self) { statistics, change in
+      statistics.sum += change.new
+    }
+  }
+
+  func read(_ counter: Counter) async {
+    for await change in counter.changes(of: \.count).values(buffering: .newest(1)) {
+      sum += change.new
+    }
+  }
+}
+
+@MainActor func read(_ player: MainPlayer) async {
+  for await change in player.changes(of: \.title).values() { print(change.new) }
 }

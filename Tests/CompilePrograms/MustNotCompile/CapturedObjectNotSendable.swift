@@ -1,4 +1,3 @@
-// expect-error: capture of 'self' with non-Sendable type 'Log' in a '@Sendable' closure
 import Campanile
 
 struct TrackChanged: MessageCenter.Message { var title: String }
@@ -7,6 +6,7 @@ final class Log {
   var titles: [String] = []
 
   func follow(_ center: MessageCenter) -> ObservationToken {
+    // expect-error: capture of 'self' with non-Sendable type 'Log' in a '@Sendable' closure
     center.observe(TrackChanged.self) { self.titles.append($0.title) }
   }
 }

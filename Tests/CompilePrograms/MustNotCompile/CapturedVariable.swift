@@ -1,10 +1,10 @@
-// expect-error: captured var 'count'
 import Campanile
 
 struct TrackChanged: MessageCenter.Message { var title: String }
 
 func observe(_ center: MessageCenter) -> ObservationToken {
   var count = 0
+  // expect-error: captured var 'count'
   return center.observe(TrackChanged.self) { _ in count += 1 }
 }
 

@@ -1,4 +1,3 @@
-// expect-error: 13:14: main actor-isolated property 'title' can not be mutated from a Sendable closure
 // A screen of the main actor forgets to say `on: .main`.
 import Campanile
 
@@ -10,6 +9,7 @@ final class Screen {
 
   func follow(_ center: MessageCenter) {
     center.observe(TrackChanged.self, owner: self) { screen, message in
+      // expect-error: main actor-isolated property 'title' can not be mutated from a Sendable closure
       screen.title = message.title
     }
   }

@@ -1,5 +1,5 @@
-// expect-error: 'NotificationCenter' is ambiguous for type lookup in this context
 import CampanileNotificationCenter
 import Foundation
 
+// expect-error: 'NotificationCenter' is ambiguous for type lookup in this context
 func post(_ center: NotificationCenter) {}
