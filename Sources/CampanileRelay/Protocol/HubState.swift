@@ -29,10 +29,10 @@ struct HubState {
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// The messages of older generations that late members have provided.
-  var older: MessageLog
-  /// The two logs have all after this position that a present member knows.
+  /// The log has all after this position that a present member knows.
   var since = Position.none
+  /// What late members may have missed is after this position, which may be before the log.
+  var repairedSince: Position?
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
@@ -88,7 +88,6 @@ struct HubState {
     phase = .gathering(expected: Set(expected).union([own]), ticks: 0)
     last = Position(generation: generation, sequence: 0)
     log = MessageLog(limit: logLimit)
-    older = MessageLog(limit: logLimit)
   }
 
   var isOpen: Bool {
@@ -190,7 +189,9 @@ struct HubState {
       reply(to: member, correlation, status, payload, from: place, &actions)
     case .collected(let entry):
       // Not if the question has been given up.
-      if members[place].collectToken != nil { members[place].collected.append(entry) }
+      if members[place].collectToken == nil { break }
+      members[place].collected.append(entry)
+      repair?.idleTicks = 0
     case .given(let shared):
       if members[place].collectToken != nil { members[place].given.append(shared) }
     case .taken(let shared): taken(shared, by: place, &actions)

@@ -77,17 +77,6 @@ struct MessageLog {
     }
   }
 
-  /// Whether a payload was forgotten after a position.
-  ///
-  /// - Parameter isMeant: Whether messages of a subject count. Those without a trace always do.
-  func hasForgotten(after position: Position, where isMeant: (String) -> Bool) -> Bool {
-    if floor > position { return true }
-    return (0..<traces.count).contains { index in
-      let message = traces[index].message
-      return message.position > position && isMeant(message.subject)
-    }
-  }
-
   /// A message has a position, and no trace is left of it.
   mutating func raiseFloor(to position: Position) { floor = max(floor, position) }
 

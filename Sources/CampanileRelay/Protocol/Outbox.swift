@@ -42,28 +42,17 @@ struct Outbox {
     frames.append((lastNumber, frame))
   }
 
-  /// Takes back requests that have not been sent.
-  mutating func forgetRequests(_ correlations: [UInt64]) {
-    if correlations.isEmpty { return }
-    let forgotten = Set(correlations)
-    removeFrames {
-      guard case .request(let request, _) = $0 else { return false }
-      return forgotten.contains(request.correlation)
-    }
-  }
-
-  /// Takes back flushes that have not been sent, and does not tell the ends of others.
-  mutating func forgetFlushes(_ tokens: Set<UInt64>) {
-    let count = flushes.count
+  /// Takes back requests and flushes that have not been sent, and does not tell the ends of others.
+  mutating func forget(_ tokens: Set<UInt64>) {
     for token in tokens { flushes[token] = nil }
-    if flushes.count == count { return }
-    removeFrames { if case .flush(let token) = $0 { tokens.contains(token) } else { false } }
-  }
-
-  private mutating func removeFrames(where isOver: (MemberFrame) -> Bool) {
-    if frames.isEmpty { return }
     var kept = Queue<(after: UInt64, frame: MemberFrame)>()
-    while let next = frames.popFirst() { if !isOver(next.frame) { kept.append(next) } }
+    while let next = frames.popFirst() {
+      switch next.frame {
+      case .request(let request, _) where tokens.contains(request.correlation): break
+      case .flush(let token) where tokens.contains(token): break
+      default: kept.append(next)
+      }
+    }
     frames = kept
   }
 

@@ -27,25 +27,6 @@ package struct SystemError: Error, CustomStringConvertible {
     self.code = code
   }
 
-  /// A file could not be made in a folder: without room, or without an inode.
-  init(_ what: String, in folder: String, code: Int32 = errno) {
-    if code == ENOSPC, Self.lacksInodes(folder) {
-      self.init(
-        sentence: "\(what): the file system may have room, but has no inode left for another file.")
-    } else {
-      self.init(what, code: code)
-    }
-  }
-
-  private static func lacksInodes(_ folder: String) -> Bool {
-    var (status, folder) = (statvfs(), folder)
-    while unsafe statvfs(folder, &status) != 0, let slash = folder.lastIndex(of: "/") {
-      folder = String(folder[..<slash])
-    }
-    // Where inodes are made as they are needed, there are none to be counted.
-    return status.f_files > 0 && status.f_favail == 0
-  }
-
   init(sentence: String) {
     description = sentence
     code = 0
@@ -204,7 +185,7 @@ struct UnixSocket: ~Copyable {
       if fchmod(made.descriptor, 0o600) != 0 { throw SystemError("A socket's mode cannot be set") }
     #endif
     let status = unsafe try withAddress(of: path) { unsafe bind(made.descriptor, $0, $1) }
-    if status != 0 { throw SystemError("The socket \(path) cannot be made", in: path) }
+    if status != 0 { throw SystemError("The socket \(path) cannot be made") }
     #if !os(Linux)
       // Meanwhile the folder admits no other user.
       if unsafe chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
@@ -299,8 +280,18 @@ struct UnixSocket: ~Copyable {
     return true
   }
 
-  /// The user of the process at the other end.
-  borrowing func peerUser() -> UInt32? {
+  /// The user of the process at the other end, in words, unless it is this process's own.
+  ///
+  /// Folders keep other users out. One that got in all the same is found here.
+  borrowing func otherUser() -> String? {
+    let user = peerUser()
+    if user == geteuid() { return nil }
+    return user.map { "the user \($0)" } ?? "a user who is not known"
+  }
+
+  static var user: UInt32 { geteuid() }
+
+  private borrowing func peerUser() -> UInt32? {
     #if os(Linux)
       // The process, the user and the group: Swift does not see `struct ucred`.
       var credentials: (Int32, Int32, Int32) = (0, -1, -1)
