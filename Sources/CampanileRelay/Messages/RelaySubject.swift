@@ -32,7 +32,8 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
     self.parts = parts
     pattern = Self.pattern(parts, where: [:])
     require(
-      SubjectName.isName(pattern.replacing("*", with: "-")) && !text.contains { "*>%".contains($0) },
+      SubjectName.isName(pattern.replacing("*", with: "-"))
+        && !text.contains { "*>%".contains($0) },
       "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
         + "without spaces and without the signs * > %")
     require(

@@ -23,7 +23,8 @@ extension HubState {
     let answerer = others.first { members[$0].isPresent } ?? others.first ?? answering.first
     guard let answerer else {
       send(
-        .reply(correlation: request.correlation, status: .nobodyAnswers, payload: []), to: place, &actions)
+        .reply(correlation: request.correlation, status: .nobodyAnswers, payload: []), to: place,
+        &actions)
       return
     }
     var kept = asked
@@ -77,7 +78,9 @@ extension HubState {
     for key in member.asked.map(\.key) {
       guard let asking = members.firstIndex(where: { $0.peer.id == key.from && $0.stage == .open })
       else { continue }
-      send(.reply(correlation: key.correlation, status: .disconnected, payload: []), to: asking, &actions)
+      send(
+        .reply(correlation: key.correlation, status: .disconnected, payload: []), to: asking,
+        &actions)
     }
   }
 

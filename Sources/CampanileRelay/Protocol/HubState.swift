@@ -171,13 +171,8 @@ struct HubState {
     case .ping:
       let position = members[place].stage == .open ? last : .none
       send(.ping(position, settled: settled), to: place, &actions)
-    case .message(let message): post(message, isForgotten: false, from: place, &actions)
+    case .message(let message): post(message, from: place, &actions)
     case .pong(let position): acknowledged(position, by: place, &actions)
-    case .forgotten(let number, let subject):
-      let message = Message(
-        sender: members[place].peer.id, number: number, position: .none, subject: subject,
-        version: 0, path: [], payload: [])
-      post(message, isForgotten: true, from: place, &actions)
     case .hello(let hello):
       members[place].silentTicks = 0
       join(hello, place, &actions)

@@ -44,8 +44,6 @@ enum MemberFrame: Hashable, WireFrame {
   case stopAnswering(String)
   /// A message of this member; the position is `none`.
   case message(Message)
-  /// A message that was dropped from this member's log before it could be sent.
-  case forgotten(number: UInt64, subject: String)
   case request(Request, deadline: UInt32)
   case reply(to: MemberID, correlation: UInt64, status: AnswerStatus, payload: [UInt8])
   case collected(LogEntry)
@@ -71,11 +69,6 @@ enum MemberFrame: Hashable, WireFrame {
     case .answer(let pattern): Self.append(type: 4, to: &bytes) { $0.string(pattern) }
     case .stopAnswering(let pattern): Self.append(type: 5, to: &bytes) { $0.string(pattern) }
     case .message(let message): Self.append(type: 6, to: &bytes) { $0.message(message) }
-    case .forgotten(let number, let subject):
-      Self.append(type: 7, to: &bytes) {
-        $0.integer(number)
-        $0.string(subject)
-      }
     case .request(let request, let deadline):
       Self.append(type: 8, to: &bytes) {
         $0.request(request)
@@ -130,7 +123,6 @@ enum MemberFrame: Hashable, WireFrame {
     case 4: .answer(try reader.string())
     case 5: .stopAnswering(try reader.string())
     case 6: .message(try reader.message())
-    case 7: .forgotten(number: try reader.integer(), subject: try reader.string())
     case 8: .request(try reader.request(), deadline: try reader.integer())
     case 9:
       .reply(

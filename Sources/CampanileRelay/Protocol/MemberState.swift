@@ -106,8 +106,8 @@ struct MemberState {
     let message = Message(
       sender: id, number: number, position: .none, subject: subject, version: version, path: path,
       payload: payload)
-    outbox.post(message, after: horizon, &actions)
-    if isOpen { outbox.send(&actions) }
+    outbox.post(message, &actions)
+    if isOpen { outbox.send(after: horizon, &actions) }
     return number
   }
 
@@ -168,7 +168,7 @@ struct MemberState {
     let request = Request(
       correlation: correlation, from: id, subject: subject, version: version, payload: payload)
     outbox.sendInOrder(.request(request, deadline: milliseconds))
-    if isOpen { outbox.send(&actions) }
+    if isOpen { outbox.send(after: horizon, &actions) }
   }
 
   /// Forgets requests and flushes whose ends are no longer awaited.
@@ -189,7 +189,7 @@ struct MemberState {
     outbox.sendInOrder(
       .reply(
         to: request.from, correlation: request.correlation, status: status, payload: payload))
-    outbox.send(&actions)
+    outbox.send(after: horizon, &actions)
   }
 
   /// Reports `flushed` when all members that are present have what was posted before.
@@ -197,7 +197,7 @@ struct MemberState {
   /// A token is used once.
   mutating func flush(_ token: UInt64, _ actions: inout [MemberAction]) {
     outbox.flush(token)
-    if isOpen { outbox.send(&actions) }
+    if isOpen { outbox.send(after: horizon, &actions) }
   }
 
   /// A connection to the hub of a generation has been made.

@@ -59,7 +59,7 @@ enum Samples {
         subscriptions: ["a.>", "b"], answers: ["c"])),
     .hello(MemberFrame.Hello(1)), .subscribe("a.*"), .unsubscribe(""), .answer(">"),
     .stopAnswering("x"), .message(message), .message(Message(1, 1)),
-    .forgotten(number: 4, subject: "a"), .request(request, deadline: 1_000),
+    .request(request, deadline: 1_000),
     .reply(to: 3, correlation: 4, status: .failed, payload: [9]),
     .collected(LogEntry(message: message, after: at(2, 2))),
     .collected(LogEntry(message: Message(1, 2), isForgotten: true)),

@@ -88,6 +88,9 @@ extension Simulation {
     switch action {
     case .deliver(let message): heard(message, process)
     case .lost(let loss): lost(loss, process)
+    // Its poster knows of it, and nobody else waits for it.
+    case .dropped(let number, _):
+      posts[Message.Key(sender: process.id, number: number)] = nil
     case .flushed(let token): flushed(token, process)
     case .requested(let request):
       perform(process) { $0.reply(to: request, status: .answered, payload: [], &$1) }
