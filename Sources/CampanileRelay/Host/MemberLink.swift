@@ -146,10 +146,8 @@ final class MemberLink: RelayLink {
         milliseconds: milliseconds, &actions)
     case .forget(let tokens): state.member.forget(tokens)
     case .reply(let to, let correlation, let status, let payload):
-      let request = Request(
-        correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
-        payload: [])
-      state.member.reply(to: request, status: status, payload: payload, &actions)
+      state.member.reply(
+        to: MemberID(rawValue: to), correlation, status, payload: payload, &actions)
     case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
     case .endHearing: state.member.leaveGroups(&actions)
     }

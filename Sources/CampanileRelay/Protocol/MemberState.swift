@@ -179,16 +179,16 @@ struct MemberState {
     outbox.forget(tokens)
   }
 
-  /// Replies to a request, after all messages that were posted before.
+  /// Replies to a request of a member, after all messages that were posted before.
   ///
   /// Does nothing when closed.
   mutating func reply(
-    to request: Request, status: AnswerStatus, payload: [UInt8], _ actions: inout [MemberAction]
+    to member: MemberID, _ correlation: UInt64, _ status: AnswerStatus, payload: [UInt8],
+    _ actions: inout [MemberAction]
   ) {
     guard isOpen else { return }
     outbox.sendInOrder(
-      .reply(
-        to: request.from, correlation: request.correlation, status: status, payload: payload))
+      .reply(to: member, correlation: correlation, status: status, payload: payload))
     outbox.send(after: horizon, &actions)
   }
 

@@ -149,13 +149,13 @@ struct UnixSocket: ~Copyable {
     if descriptor < 0 { throw SystemError("No socket can be made") }
     let made = try UnixSocket(Descriptor(descriptor))
     #if !os(Linux)
-      made.setUp()
+      setUp(descriptor)
     #endif
     return made
   }
 
   #if !os(Linux)
-    private borrowing func setUp() {
+    private static func setUp(_ descriptor: Int32) {
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
       var on: Int32 = 1
@@ -231,6 +231,20 @@ struct UnixSocket: ~Copyable {
       let readable = try Self.makePoll()
       let writable = try Self.makePoll()
     #endif
+    let accepted = acceptNext()
+    if accepted < 0 {
+      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
+      throw SystemError("A connection cannot be accepted")
+    }
+    #if os(Linux)
+      return try UnixSocket(Descriptor(accepted), readable, writable)
+    #else
+      Self.setUp(accepted)
+      return try UnixSocket(Descriptor(accepted))
+    #endif
+  }
+
+  private borrowing func acceptNext() -> Int32 {
     var accepted: Int32
     repeat {
       #if os(Linux)
@@ -240,16 +254,15 @@ struct UnixSocket: ~Copyable {
         accepted = accept(descriptor, nil, nil)
       #endif
     } while accepted < 0 && (errno == EINTR || errno == ECONNABORTED)
-    if accepted < 0 {
-      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
-      throw SystemError("A connection cannot be accepted")
-    }
+    return accepted
+  }
+
+  /// A write to a closed socket is an error and no signal.
+  private static var sendFlags: Int32 {
     #if os(Linux)
-      return try UnixSocket(Descriptor(accepted), readable, writable)
+      Int32(MSG_NOSIGNAL)
     #else
-      let made = try UnixSocket(Descriptor(accepted))
-      made.setUp()
-      return made
+      0
     #endif
   }
 
@@ -260,22 +273,14 @@ struct UnixSocket: ~Copyable {
   borrowing func refuse(saying bytes: [UInt8], with spare: inout Descriptor?) -> Bool {
     spare = nil
     defer { spare = Descriptor.spare() }
-    #if os(Linux)
-      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-      let accepted = accept4(descriptor, nil, nil, flags)
-      let options = Int32(MSG_NOSIGNAL)
-    #else
-      let (accepted, options) = (accept(descriptor, nil, nil), Int32(0))
-    #endif
-    if accepted < 0 { return errno == EINTR || errno == ECONNABORTED }
+    let accepted = acceptNext()
+    if accepted < 0 { return false }
     let refused = Descriptor(accepted)
     #if !os(Linux)
-      var on: Int32 = 1
-      unsafe setsockopt(
-        refused.number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+      Self.setUp(accepted)
     #endif
     _ = unsafe bytes.withUnsafeBytes {
-      unsafe send(refused.number, $0.baseAddress, $0.count, options)
+      unsafe send(refused.number, $0.baseAddress, $0.count, Self.sendFlags)
     }
     return true
   }
@@ -347,13 +352,8 @@ struct UnixSocket: ~Copyable {
   /// Writes as much as the system takes.
   borrowing func write(_ bytes: ArraySlice<UInt8>) -> Transfer {
     while true {
-      #if os(Linux)
-        let flags = Int32(MSG_NOSIGNAL)
-      #else
-        let flags: Int32 = 0
-      #endif
       let count = unsafe bytes.withUnsafeBytes {
-        unsafe send(descriptor, $0.baseAddress, $0.count, flags)
+        unsafe send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
       }
       if count >= 0 { return .bytes(count) }
       if errno == EINTR { continue }

@@ -93,7 +93,9 @@ extension Simulation {
       posts[Message.Key(sender: process.id, number: number)] = nil
     case .flushed(let token): flushed(token, process)
     case .requested(let request):
-      perform(process) { $0.reply(to: request, status: .answered, payload: [], &$1) }
+      perform(process) {
+        $0.reply(to: request.from, request.correlation, .answered, payload: [], &$1)
+      }
     case .replied(let correlation, _, _):
       if process.record.requests.remove(correlation) == nil { fail("A request ended twice.") }
     default: break
