@@ -55,9 +55,8 @@
       case .unwanted(let acknowledgment): whenSettled(acknowledgment, true)
       case .new(acknowledgment: nil): deliver(message, to: group)
       case .new(let acknowledgment?):
-        deliver(message, to: group) { [whenSettled] isTaken in
-          whenSettled(acknowledgment, group == nil || isTaken)
-        }
+        // A relay that ends takes nothing more: it hears such a message in its next run.
+        deliver(message, to: group) { [whenSettled] in whenSettled(acknowledgment, $0) }
       }
     }
 
@@ -71,7 +70,7 @@
       if let envelope {
         // The sender has delivered the message to its own observers.
         if envelope.isRequest || envelope.sender == id {
-          settle?(false)
+          settle?(group == nil)
           return
         }
         if durable == nil { know(envelope) } else { nameSender(envelope) }

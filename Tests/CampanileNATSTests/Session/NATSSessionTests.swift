@@ -330,8 +330,9 @@
       // There is no room for the first ones, so that the request waits elsewhere.
       for subject in ["u", "v", "w"] { session.perform(post(subject, bytes: 900)) }
       session.disconnected("")
+      _ = told(&session)
       session.perform(.forget([1]))
-      #expect(told(&session) == ["disconnected"])
+      #expect(told(&session) == [])
       session.connected(info)
       let text = written(&session).text
       #expect(text.contains("HPUB w ") && !text.contains("HPUB q "))
