@@ -79,7 +79,7 @@ struct Arguments {
   }
 
   private static func pattern(_ text: String) throws(Mistake) -> String {
-    if SubjectName.isPattern(text), SubjectName.hasWholeWildcards(text) { return text }
+    if (try? SubjectPattern(validating: text)) != nil { return text }
     throw Mistake(
       description: "'\(text)' is no pattern: it takes tokens with dots between them, * for any "
         + "token, and > at the end for one or more.")

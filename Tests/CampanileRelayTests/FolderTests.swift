@@ -133,33 +133,6 @@ struct FolderTests {
     }
   }
 
-  @Test(
-    "A file system without inodes is named, and not its room",
-    .enabled("Only root mounts") {
-      geteuid() == 0
-    })
-  func inodes() async throws {
-    try await withFolder { folder in
-      try make(folder)
-      func run(_ command: String...) throws -> Int32 {
-        let process = try Process.run(URL(filePath: "/usr/bin/env"), arguments: command)
-        process.waitUntilExit()
-        return process.terminationStatus
-      }
-      // Where a container may mount nothing, there is nothing to be seen.
-      guard
-        try run("mount", "-t", "tmpfs", "-o", "nr_inodes=2,mode=700", "tmpfs", folder.path) == 0
-      else { return }
-      defer { _ = try? run("umount", folder.path) }
-      let reason = try await trouble(folder.path)
-      #expect(reason.hasPrefix("The file \(folder.path)/test/bus.id."), "\(reason)")
-      #expect(
-        reason.hasSuffix(
-          " cannot be made: the file system may have room, but has no inode left for another file.")
-      )
-    }
-  }
-
   @Test("A folder that others can reach into is refused, and so is one in its place")
   func wrongMode() async throws {
     try await withFolder { folder in

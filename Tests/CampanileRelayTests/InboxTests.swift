@@ -92,11 +92,13 @@ struct InboxTests {
     let isOver = Atomic(false)
     let counts = Recorder<Int>(timeout: lostAfter)
     @Sendable func deliverAgain() {
-      let deliver: @Sendable () -> Void = {
+      let incident = RelayIncident.awaited(
+        group: nil, sender: 1, subject: "a", version: 0, path: [], payload: []
+      ) { _ in
         count.add(1, ordering: .relaxed)
         if !isOver.load(ordering: .relaxed) { deliverAgain() }
       }
-      relay.core.receive([.delivered(deliver)])
+      relay.core.receive([incident])
     }
     deliverAgain()
     Task {

@@ -6,7 +6,7 @@ FOLDER is that of the bus itself. Each line of the input is a command: `hear PAT
 
 import fcntl, os, random, selectors, socket, struct, sys, time
 
-VERSION = 3
+VERSION = 4
 
 def text(value):
     return struct.pack("<I", len(value.encode())) + value.encode()

@@ -46,8 +46,6 @@
       var (messageCount, sentCount) = (0, 0)
       /// Whether another server has taken the place of one that ends.
       var hasChangedServers = false
-      /// The messages to acknowledge once the incidents have been delivered.
-      var acknowledgments: [String] = []
     }
 
     var session: NATSSession
@@ -99,18 +97,9 @@
       deferred += operations.filter { !$0.isPost }
     }
 
-    /// Messages have been delivered to all their observers.
-    mutating func acknowledge(_ subjects: [String]) {
-      // Bytes written while the first server sends its rest would reach neither server.
-      if isHandingOver {
-        deferredAcknowledgments += subjects
-      } else {
-        session.acknowledge(subjects)
-      }
-    }
-
-    /// A message of a group has been delivered, or is not wanted.
+    /// A message of a stream has been delivered, or is not wanted.
     mutating func settle(_ subject: String, isTaken: Bool) {
+      // Bytes written while the first server sends its rest would reach neither server.
       if !isHandingOver {
         session.settle(subject, isTaken: isTaken)
       } else if isTaken {
@@ -122,7 +111,7 @@
       let (operations, subjects) = (deferred, deferredAcknowledgments)
       (deferred, deferredAcknowledgments) = ([], [])
       perform(operations)
-      session.acknowledge(subjects)
+      for subject in subjects { session.settle(subject, isTaken: true) }
     }
 
     private var nextIsOpen: Bool { next.flatMap { lines[$0]?.state.isOpen } == true }
@@ -135,7 +124,7 @@
     /// - Returns: The connections to write the last bytes to, and those to close at once.
     mutating func stop() -> (last: (NATSConnection, ByteBuffer)?, others: [NATSConnection]) {
       isStopped = true
-      session.acknowledge(deferredAcknowledgments)
+      for subject in deferredAcknowledgments { session.settle(subject, isTaken: true) }
       session.leave()
       let last = current.flatMap { lines[$0]?.connection }
       let others = next.flatMap { lines[$0]?.connection }
@@ -450,7 +439,6 @@
       swap(&effects.messageCount, &session.messageCount)
       swap(&effects.sentCount, &session.sentCount)
       effects.incidents = session.takeIncidents()
-      swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }
       return effects
     }

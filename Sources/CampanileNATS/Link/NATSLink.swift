@@ -4,14 +4,6 @@
   import Dispatch
   import NIOCore
 
-  #if canImport(Darwin)
-    import Darwin
-  #elseif canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-
   /// Carries the messages of one relay through NATS servers.
   final class NATSLink: RelayLink {
     private struct State {
@@ -22,18 +14,18 @@
 
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64
-    /// A receiver with a name acknowledges the delivered messages.
-    var awaitsDeliveries: Bool { configuration.durable?.consumer != nil }
     private let configuration: NATSConfiguration
     private let observer: LinkObserver
     private let state: Locked<State>
+    /// The messages of a stream that have been delivered, or are not wanted, since the last turn.
+    private let settled = Locked<[(acknowledgment: String, isTaken: Bool)]>([])
 
     init(_ configuration: NATSConfiguration, name: String, _ buffering: RelayBuffering) {
       self.configuration = configuration
       step = configuration.step
       observer = LinkObserver(relay: name, configuration.logger)
       let session = NATSSession(
-        id: .random(in: 1 ... .max), name: name, processID: getpid(),
+        id: .random(in: 1 ... .max), name: name, processID: ProgramCalls.processID,
         inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
         limit: buffering.byteCount, durable: configuration.durable)
       state = Locked(
@@ -47,9 +39,7 @@
     func start(_ receiver: any RelayReceiver) {
       state.withLock { state in
         state.receiver = receiver
-        state.link.session.whenSettled = { [weak self] acknowledgment, isTaken in
-          self?.queue.async { self?.act { $0.settle(acknowledgment, isTaken: isTaken) } }
-        }
+        state.link.session.whenSettled = { [weak self] in self?.settle($0, $1) }
         state.timer.schedule(
           deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
         state.timer.setEventHandler { [weak self] in self?.act { $0.tick() } }
@@ -138,13 +128,26 @@
       var incidents: [RelayIncident] = []
       swap(&incidents, &effects.incidents)
       receiver.receive(consume incidents)
-      let delivered = effects.acknowledgments
-      if delivered.isEmpty { return }
-      receiver.receive([
-        .delivered { [weak self, queue] in
-          queue.async { self?.act { $0.acknowledge(delivered) } }
+    }
+
+    /// Acknowledges a message, or gives it back, in one turn with others.
+    private func settle(_ acknowledgment: String, _ isTaken: Bool) {
+      let isFirst = settled.withLock { settled in
+        settled.append((acknowledgment, isTaken))
+        return settled.count == 1
+      }
+      if !isFirst { return }
+      queue.async {
+        let settled = self.settled.withLock { settled in
+          defer { settled = [] }
+          return settled
         }
-      ])
+        self.act { link in
+          for (acknowledgment, isTaken) in settled {
+            link.settle(acknowledgment, isTaken: isTaken)
+          }
+        }
+      }
     }
   }
 #endif

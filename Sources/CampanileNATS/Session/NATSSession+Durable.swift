@@ -42,62 +42,52 @@
       if durable != nil, !wasReady, isReady { wantsPing = true }
     }
 
-    /// Handles a message of the stream, or the status of a pull.
+    /// Handles a message of the stream, or the status of a pull, for the relay alone or for a group.
     mutating func receivedStored(_ message: ServerMessage) {
-      guard let news = durable?.received(message) else { return }
+      let sid = message.sid
+      let found =
+        sid == Self.streamSid ? durable?.received(message) : shared[sid]?.received(message)
+      guard let news = found else { return }
+      let group = subscriptions[sid]?.group
       switch news {
       case .none: break
       case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
-      case .unwanted(let acknowledgment): acknowledgments.append(acknowledgment)
-      case .new(let acknowledgment):
-        if let acknowledgment { acknowledgments.append(acknowledgment) }
-        deliverStored(message)
-      }
-    }
-
-    /// Handles a message of the stream for a group, or the status of a pull.
-    mutating func receivedShared(_ message: ServerMessage, _ sid: UInt64) {
-      guard let news = shared[sid]?.received(message), let group = subscriptions[sid]?.group else {
-        return
-      }
-      switch news {
-      case .none, .new(acknowledgment: nil): break
-      case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
-      case .unwanted(let acknowledgment): acknowledgments.append(acknowledgment)
+      case .unwanted(let acknowledgment): whenSettled(acknowledgment, true)
+      case .new(acknowledgment: nil): deliver(message, to: group)
       case .new(let acknowledgment?):
+        // A relay that ends takes nothing more: it hears such a message in its next run.
         deliver(message, to: group) { [whenSettled] in whenSettled(acknowledgment, $0) }
       }
     }
 
-    /// Delivers a message that the relay received as one of a group.
+    /// Delivers a message of the stream, or one that the relay received as one of a group.
     ///
     /// - Parameter settle: Called once it has been delivered, or with `false` if it is not.
     mutating func deliver(
-      _ message: ServerMessage, to group: String, _ settle: @escaping @Sendable (Bool) -> Void
+      _ message: ServerMessage, to group: String?, _ settle: (@Sendable (Bool) -> Void)? = nil
     ) {
       let envelope = Envelope(message.headers)
-      // The sender has delivered the message to its own observers.
-      if let envelope, envelope.isRequest || envelope.sender == id { return settle(false) }
-      if let envelope { if durable == nil { know(envelope) } else { nameSender(envelope) } }
-      messageCount += 1
-      incidents.append(
-        .shared(
-          group: group, sender: envelope?.sender ?? 0, subject: message.subject,
-          version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload,
-          done: settle))
-    }
-
-    private mutating func deliverStored(_ message: ServerMessage) {
-      let envelope = Envelope(message.headers)
       if let envelope {
-        if envelope.isRequest || envelope.sender == id { return }
-        nameSender(envelope)
+        // The sender has delivered the message to its own observers.
+        if envelope.isRequest || envelope.sender == id {
+          settle?(group == nil)
+          return
+        }
+        if durable == nil { know(envelope) } else { nameSender(envelope) }
       }
       messageCount += 1
+      let (sender, version, path) = (
+        envelope?.sender ?? 0, envelope?.version ?? 0, envelope?.path ?? []
+      )
       incidents.append(
-        .message(
-          sender: envelope?.sender ?? 0, subject: message.subject,
-          version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload))
+        settle.map {
+          .awaited(
+            group: group, sender: sender, subject: message.subject, version: version, path: path,
+            payload: message.payload, done: $0)
+        }
+          ?? .message(
+            sender: sender, subject: message.subject, version: version, path: path,
+            payload: message.payload))
     }
 
     /// Names the sender of a stored message.
@@ -111,11 +101,6 @@
           RelayPeer(
             id: envelope.sender, name: Presence.isName(envelope.name) ? envelope.name : "",
             processID: 0, isHub: false)))
-    }
-
-    /// Messages have been delivered to all their observers.
-    mutating func acknowledge(_ subjects: [String]) {
-      for subject in subjects { settle(subject, isTaken: true) }
     }
 
     /// Acknowledges a message, or has the stream send it to another of the group after a second.

@@ -38,8 +38,7 @@
       switch message.sid {
       case Self.inboxSid: receivedAnswer(message)
       case Self.presenceSid: receivedPresence(message)
-      case Self.streamSid: receivedStored(message)
-      case let sid where shared[sid] != nil: receivedShared(message, sid)
+      case let sid where sid == Self.streamSid || shared[sid] != nil: receivedStored(message)
       default:
         let meaning = meaning(of: message)
         if !meaning.isMeant { return }
@@ -370,11 +369,6 @@
     /// One second has passed.
     mutating func tick(isReading: Bool) {
       numberAnswers = 0
-      let over = requests.tick()
-      for correlation in over {
-        incidents.append(.reply(correlation: correlation, .timedOut, payload: []))
-      }
-      if !over.isEmpty { outbox.forget(requests: Set(over)) }
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
       // So that the server does not send these again meanwhile.

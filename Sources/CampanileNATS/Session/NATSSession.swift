@@ -69,13 +69,11 @@
     var durable: DurableState?
     /// The state of each of this relay's groups on the stream, by the number of its subscription.
     var shared: [UInt64: DurableState] = [:]
-    /// Called with each message that the relay received as one of a group, when it has been
+    /// Called with each message of the stream to acknowledge, or to give back, when it has been
     /// delivered, or is not wanted.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
     /// The sender of the last message of the stream.
     var storedSender: UInt64?
-    /// Messages of a stream to acknowledge, once they have been delivered.
-    var acknowledgments: [String] = []
     /// For how many seconds what was sent has not been stored, if anything was.
     var storing: Int?
     /// Attempts to store the oldest post that have failed, if any have: only that one is sent then.
@@ -144,14 +142,14 @@
       case .unsubscribe(let pattern, let group): unsubscribe(pattern, answers: false, group)
       case .stopAnswering(let pattern): unsubscribe(pattern, answers: true, Self.answerers)
       case .posts(let posts): append(posts)
-      case .request(let correlation, let subject, let version, let payload, let milliseconds):
+      case .request(let correlation, let subject, let version, let payload, _):
         if let reason = Self.objection(to: subject) {
           return incidents.append(
             .reply(correlation: correlation, .refused, payload: Array(reason.utf8)))
         }
         let isOwn = answersItself(subject)
         requests.ask(
-          correlation, subject, seconds: Int(milliseconds / 1_000) + 1,
+          correlation, subject,
           own: isOwn ? .init(subject: subject, version: version, payload: payload) : nil)
         var headers: [UInt8] = []
         headers.appendHeaderStart()

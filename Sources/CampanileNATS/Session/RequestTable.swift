@@ -4,8 +4,6 @@
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
     private struct Asked {
-      /// The second in which the request ends.
-      let deadline: Int
       let subject: String
       /// The request, if the relay itself may answer it.
       var own: Own?
@@ -20,7 +18,6 @@
 
     /// The requests of the relay's own.
     private var asked: [UInt64: Asked] = [:]
-    private var now = 0
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
     /// The numbers of all of them, oldest first, and of some that have been answered.
@@ -33,8 +30,8 @@
 
     // MARK: Sent
 
-    mutating func ask(_ correlation: UInt64, _ subject: String, seconds: Int, own: Own? = nil) {
-      asked[correlation] = Asked(deadline: now + seconds + 1, subject: subject, own: own)
+    mutating func ask(_ correlation: UInt64, _ subject: String, own: Own? = nil) {
+      asked[correlation] = Asked(subject: subject, own: own)
     }
 
     /// Takes a request that has no other answerer.
@@ -58,16 +55,6 @@
     /// - Returns: Whether the request was still open.
     mutating func ended(_ correlation: UInt64) -> Bool {
       asked.removeValue(forKey: correlation) != nil
-    }
-
-    /// One second has passed.
-    ///
-    /// - Returns: The requests whose time is over.
-    mutating func tick() -> [UInt64] {
-      now += 1
-      let over = asked.filter { $0.value.deadline < now }.keys.sorted()
-      for correlation in over { asked[correlation] = nil }
-      return over
     }
 
     // MARK: Received

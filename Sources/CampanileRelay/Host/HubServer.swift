@@ -1,14 +1,6 @@
 import Campanile
 import Dispatch
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The hub of a bus, in one process: connections, and a state that says what to do.
 final class HubServer: Sendable {
   fileprivate struct State {
@@ -181,11 +173,9 @@ final class HubServer: Sendable {
   }
 
   private func accept(_ socket: consuming UnixSocket) {
-    // The folder keeps other users out; the connection of one that got in all the same is closed.
-    let user = socket.peerUser()
-    guard user == geteuid() else {
-      let name = user.map { "the user \($0)" } ?? "a user who is not known"
-      return onRefusal("A process of \(name) was sent away; the bus is of the user \(geteuid()).")
+    if let user = socket.otherUser() {
+      return onRefusal(
+        "A process of \(user) was sent away; the bus is of the user \(UnixSocket.user).")
     }
     let id = newConnection()
     let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }

@@ -1,14 +1,6 @@
 import Campanile
 import Dispatch
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// One member of a bus: it joins the hub that there is, or becomes it.
 final class MemberLink: RelayLink {
   fileprivate struct State {
@@ -37,8 +29,6 @@ final class MemberLink: RelayLink {
     var refusal: String?
     /// The last trouble that was reported, so that the same one is reported once.
     var trouble = ""
-    /// The relay's numbers of requests, by the member's.
-    var correlations: [UInt64: UInt64] = [:]
     var isStopped = false
     /// When the files were given the present time.
     var renewed = ContinuousClock.now
@@ -84,7 +74,7 @@ final class MemberLink: RelayLink {
     state = Locked(
       State(
         member: MemberState(
-          id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
+          id: id, name: name, processID: ProgramCalls.processID, buffering: buffering,
           logLimit: logLimit, silenceLimit: silence.ofHub),
         wantsHub: wantsHub))
   }
@@ -151,21 +141,13 @@ final class MemberLink: RelayLink {
           payload: Array(posts.bytes[post.payload]), &actions)
       }
     case .request(let correlation, let subject, let version, let payload, let milliseconds):
-      let number = state.member.request(
-        subject: subject, version: version, payload: payload, milliseconds: milliseconds,
-        &actions)
-      state.correlations[number] = correlation
-    case .forget(let tokens):
-      let numbers = state.correlations.filter { tokens.contains($0.value) }.keys.sorted()
-      for number in numbers { state.correlations[number] = nil }
-      state.member.forget(requests: numbers)
-      state.member.forget(flushes: tokens)
+      state.member.request(
+        correlation, subject: subject, version: version, payload: payload,
+        milliseconds: milliseconds, &actions)
+    case .forget(let tokens): state.member.forget(tokens)
     case .reply(let to, let correlation, let status, let payload):
-      let request = Request(
-        correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
-        payload: [])
       state.member.reply(
-        to: request, status: ReplyStatus(status), payload: payload, &actions)
+        to: MemberID(rawValue: to), correlation, status, payload: payload, &actions)
     case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
     case .endHearing: state.member.leaveGroups(&actions)
     }
@@ -216,12 +198,10 @@ final class MemberLink: RelayLink {
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
         // The folder was checked by its path, which may lead elsewhere now. The hello names the
         // member and its subscriptions, so another user's process must not receive it.
-        let user = socket.peerUser()
-        guard user == geteuid() else {
+        if let user = socket.otherUser() {
           throw SystemError(
-            sentence: "The socket in the folder \(folder.path) belongs to "
-              + (user.map { "the user \($0)" } ?? "a user who is not known")
-              + ", not to \(geteuid()).")
+            sentence: "The socket in the folder \(folder.path) belongs to \(user), not to "
+              + "\(UnixSocket.user).")
         }
         if folder.version(generation) != protocolVersion {
           throw SystemError(
@@ -547,14 +527,14 @@ extension MemberLink.State {
     return silent
   }
 
-  private mutating func incident(of action: MemberAction) -> RelayIncident? {
+  private func incident(of action: MemberAction) -> RelayIncident? {
     switch action {
     case .deliver(let message):
       .message(
         sender: message.sender.rawValue, subject: message.subject, version: message.version,
         path: message.path, payload: message.payload)
     case .share(let group, let message):
-      .shared(
+      .awaited(
         group: group, sender: message.sender.rawValue, subject: message.subject,
         version: message.version, path: message.path, payload: message.payload,
         done: { [whenDone, key = message.key] in whenDone(group, key, $0) })
@@ -577,13 +557,7 @@ extension MemberLink.State {
         from: request.from.rawValue, correlation: request.correlation, subject: request.subject,
         version: request.version, payload: request.payload)
     case .replied(let correlation, let status, let payload):
-      correlations.removeValue(forKey: correlation).map {
-        .reply(correlation: $0, AnswerStatus(status), payload: payload)
-      }
-    case .requestFailed(let correlation, let failure):
-      correlations.removeValue(forKey: correlation).map {
-        .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
-      }
+      .reply(correlation: correlation, status, payload: payload)
     case .send, .silent, .dropped, .refused, .opened: nil
     }
   }

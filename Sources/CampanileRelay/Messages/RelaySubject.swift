@@ -32,7 +32,8 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
     self.parts = parts
     pattern = Self.pattern(parts, where: [:])
     require(
-      SubjectName.isPattern(pattern) && !text.contains { "*>%".contains($0) },
+      SubjectName.isName(pattern.replacing("*", with: "-"))
+        && !text.contains { "*>%".contains($0) },
       "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
         + "without spaces and without the signs * > %")
     require(
@@ -145,20 +146,6 @@ package enum SubjectName {
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
       true
     default: false
-    }
-  }
-
-  /// Whether text is a pattern: tokens with dots between them, `*` for one and `>` for all that
-  /// follow.
-  package static func isPattern(_ text: String) -> Bool {
-    (try? SubjectPattern(validating: text)) != nil
-  }
-
-  /// Whether each `*` and `>` of a text is a whole token.
-  package static func hasWholeWildcards(_ text: String) -> Bool {
-    text.split(separator: ".").allSatisfy {
-      $0.utf8.count == 1
-        || !$0.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
     }
   }
 

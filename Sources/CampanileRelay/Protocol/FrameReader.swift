@@ -103,9 +103,9 @@ struct FrameReader {
       payload: try data())
   }
 
-  mutating func status() throws(FrameError) -> ReplyStatus {
+  mutating func status() throws(FrameError) -> AnswerStatus {
     let value = try integer(UInt8.self)
-    guard let status = ReplyStatus(rawValue: value) else {
+    guard let status = AnswerStatus(rawValue: value), status != .refused else {
       throw FrameError("A reply has the unknown status \(value).")
     }
     return status

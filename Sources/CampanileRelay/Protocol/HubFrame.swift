@@ -18,7 +18,7 @@ enum HubFrame: Hashable, WireFrame {
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
-  case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
+  case reply(correlation: UInt64, status: AnswerStatus, payload: [UInt8])
   /// The members of the generation; later, one frame reports each that joins or leaves.
   case peers([Peer], hub: MemberID)
   case joined(Peer)

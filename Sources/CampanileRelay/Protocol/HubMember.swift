@@ -17,7 +17,7 @@ struct HubMember {
   /// How many of its messages had no receiver, since that was reported to it.
   var unheard: UInt32 = 0
   var answers: [SubjectPattern] = []
-  var outgoing = Outgoing(.standard)
+  var outgoing = Outgoing(.newest())
 
   /// The position of the last message that was sent to it, and what it has acknowledged.
   var sent = Position.none
@@ -38,8 +38,6 @@ struct HubMember {
   /// Whether it has not answered such a question in time: it is not asked again until it does.
   var isDeaf = false
   var floor = Position.none
-  /// How many ticks of silence the hub waits for its log; more after each failed attempt.
-  var patience: Int
 
   /// Whether a reply has been sent to it, and not all has been written since.
   var hasUnwrittenReply = false
@@ -107,7 +105,6 @@ struct HubMember {
   init(_ connection: ConnectionID, silenceLimit: Int) {
     self.connection = connection
     self.silenceLimit = silenceLimit
-    patience = silenceLimit
   }
 
   /// Whether something has been read of the member lately.

@@ -1,7 +1,7 @@
 extension HubState {
   /// A member has posted a message.
   mutating func post(
-    _ message: Message, isForgotten: Bool, from place: Int, _ actions: inout [HubAction]
+    _ message: Message, from place: Int, _ actions: inout [HubAction]
   ) {
     guard members[place].stage == .open, message.sender == members[place].peer.id else {
       close(place, reason: "A member posts before it has joined, or as another.", &actions)
@@ -15,7 +15,7 @@ extension HubState {
       send(frame, to: place, &actions)
       return
     }
-    let position = sequence(message, isForgotten: isForgotten, from: place, &actions)
+    let position = sequence(message, isForgotten: false, from: place, &actions)
     if var run = members[place].run,
       run.first + UInt64(run.count) == message.number,
       run.position.sequence + UInt64(run.count) == position.sequence

@@ -1,19 +1,15 @@
 /// Members of an older generation that join when the hub is open.
 ///
-/// The hub asks them one after another for what they have, and sends them what they lack.
+/// The hub asks them one after another for what they have, and gives them what its log has. It asks the
+/// others only if its log begins after what the late member has.
 extension HubState {
   /// The repair of one late member.
   struct Repair {
     var connection: ConnectionID
-    var ticks = 0
-    /// How much has been collected, and for how many ticks no more has arrived.
-    var collected = (count: 0, idleTicks: 0)
+    /// For how many ticks no part of a log has arrived.
+    var idleTicks = 0
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
-    /// Whether others than the late member are asked.
-    var asksOthers = false
-    /// Whether they may know of messages that the hub does not know.
-    var mayLackTraces = false
     /// Whether one of them has not answered or has left, and may know what the others do not.
     var isIncomplete = false
   }
@@ -27,8 +23,10 @@ extension HubState {
   mutating func repairNext(_ actions: inout [HubAction]) {
     guard isOpen, repair == nil else { return }
     // A member that is silent would keep the others waiting.
-    let late = members.indices.filter { members[$0].stage == .late && members[$0].isPresent }
-    guard let place = late.first else { return }
+    let next = members.indices.first {
+      members[$0].stage == .late && members[$0].isPresent && !members[$0].isDeaf
+    }
+    guard let place = next else { return }
     let joinedAt = members[place].joinedAt
     if joinedAt.generation < generation, recovered == .none {
       // No member of an older generation has been recovered: this one is the first.
@@ -37,43 +35,19 @@ extension HubState {
     }
     let lowest = lowest(for: joinedAt)
     lastToken += 1
-    ask(place, since: min(since, lowest), &actions)
+    ask(place, since: min(repairedSince ?? since, lowest), &actions)
     repair = Repair(connection: members[place].connection, asked: [members[place].connection])
-    // The hub's logs begin later. What is missing is in those of others.
-    repair?.mayLackTraces = lowest < since
-    if lowest < since || hasForgotten(after: lowest, for: members[place]) {
-      askOthers(since: lowest, &actions)
-    }
+    if lowest < since { askOthers(since: lowest, &actions) }
   }
 
-  /// Asks the open members for what the hub has not, or not any more.
+  /// Asks the open members for what is before the hub's log.
   private mutating func askOthers(since lowest: Position, _ actions: inout [HubAction]) {
-    repair?.asksOthers = true
-    repair?.ticks = 0
-    repair?.collected = (0, 0)
-    let mayLackTraces = repair?.mayLackTraces == true
     for other in members.indices where members[other].stage == .open {
-      // The hub counts what is lost without their payloads.
-      if !mayLackTraces && !members[other].isPresent { continue }
       if members[other].isDeaf {
-        if mayLackTraces { repair?.isIncomplete = true }
-        continue
-      }
-      ask(other, since: lowest, &actions)
-      repair?.asked.append(members[other].connection)
-    }
-  }
-
-  /// Whether the hub's logs have no payload of something that a member may lack.
-  private func hasForgotten(after position: Position, for member: HubMember) -> Bool {
-    // Few subjects, and many messages.
-    var heard: [String: Bool] = [:]
-    return [log, older].contains { log in
-      log.hasForgotten(after: position) { subject in
-        if let known = heard[subject] { return known }
-        let hears = member.hears(subject)
-        heard[subject] = hears
-        return hears
+        repair?.isIncomplete = true
+      } else {
+        ask(other, since: lowest, &actions)
+        repair?.asked.append(members[other].connection)
       }
     }
   }
@@ -91,38 +65,21 @@ extension HubState {
   }
 
   mutating func tickRepair(_ actions: inout [HubAction]) {
-    guard let current = repair else {
-      repairNext(&actions)
-      return
-    }
-    repair?.ticks += 1
-    let patience = places[current.connection].map { members[$0].patience } ?? 0
-    let count = current.asked.compactMap { places[$0] }.reduce(0) { count, place in
-      count + members[place].collected.count + (members[place].collectToken == nil ? 1 : 0)
-    }
-    let idleTicks = count == current.collected.count ? current.collected.idleTicks + 1 : 0
-    repair?.collected = (count, idleTicks)
-    guard current.ticks + 1 >= patience else { return }
-    let isUnderWay = current.asked.contains { connection in
-      guard let place = places[connection] else { return false }
-      return members[place].collectToken != nil && members[place].isPresent
-    }
-    // One that has much to send takes its time.
-    if isUnderWay && idleTicks < Self.longestIdle { return }
-    for connection in current.asked {
-      guard let place = places[connection] else { continue }
-      if connection == current.connection, members[place].collectToken != nil {
-        // It is asked again when all others have had their turn.
+    guard let current = repair else { return repairNext(&actions) }
+    repair?.idleTicks += 1
+    for place in current.asked.compactMap({ places[$0] })
+    where members[place].collectToken != nil {
+      // One that has much to send takes its time.
+      let limit = members[place].isPresent ? Self.longestIdle : silenceLimit
+      if current.idleTicks + 1 < limit { continue }
+      members[place].isDeaf = true
+      if members[place].connection == current.connection {
+        // It is asked again when it has answered, after the others.
         giveUpRepair()
-        postpone(place)
-        repairNext(&actions)
-        return
-      }
-      if members[place].collectToken != nil {
-        if current.mayLackTraces { repair?.isIncomplete = true }
-        members[place].isDeaf = true
+        return repairNext(&actions)
       }
       members[place].collectToken = nil
+      repair?.isIncomplete = true
     }
     endRepair(&actions)
   }
@@ -136,46 +93,23 @@ extension HubState {
     repair = nil
   }
 
-  /// Puts a member behind all others.
-  private mutating func postpone(_ place: Int) {
-    members[place].patience = min(2 * members[place].patience, max(80, silenceLimit))
-    members.append(members.remove(at: place))
-    for (place, member) in members.enumerated() { places[member.connection] = place }
-    forgetRoutes()
-  }
-
   /// Opens the late member once all logs are there.
   mutating func endRepair(_ actions: inout [HubAction]) {
     guard let current = repair, let place = places[current.connection] else { return }
     let asked = current.asked.compactMap { places[$0] }
     guard asked.allSatisfy({ members[$0].collectToken == nil }) else { return }
-    let lowest = lowest(for: members[place].joinedAt)
-    // The hub may have forgotten more meanwhile.
-    if !current.asksOthers, hasForgotten(after: lowest, for: members[place]) {
-      lastToken += 1
-      askOthers(since: lowest, &actions)
-      if repair?.asked.count != 1 { return }
-    }
     repair = nil
+    repairedSince = min(repairedSince ?? since, lowest(for: members[place].joinedAt))
     let others = asked.filter { $0 != place }
-
-    for other in others { keep(members[other].collected) }
-    if !current.isIncomplete { since = min(since, lowest) }
-    let offered = takeOver(from: place, &actions)
-    // Entries that the member has are not sent to it, and its offer is settled. The others may have sent
-    // entries that the hub has forgotten.
-    let known = log.entries(since: .none) + older.entries(since: .none)
-    let forgotten = Set(known.lazy.filter(\.isForgotten).map(\.message.key))
-    let found = others.flatMap { members[$0].collected }.filter { entry in
-      !entry.isForgotten && entry.message.position != .none
-        && forgotten.contains(entry.message.key)
-    }
-    let merged = Recovered.merge(known + found).filter { !offered.contains($0.message.key) }
-    let othersFloor = others.map { members[$0].floor }.max() ?? .none
-    let floor = max(
-      log.floor, older.floor, current.mayLackTraces ? othersFloor : .none,
-      // If a member has not reported, entries may be missing, and their number cannot be known.
-      current.isIncomplete ? since : .none)
+    // What has no position is on its way.
+    let found = others.flatMap { members[$0].collected }.filter { $0.message.position != .none }
+    let offered = takeOver(from: place, found, &actions)
+    // Entries that the member has are not sent to it, and its offer is settled.
+    let merged = Recovered.merge(log.entries(since: .none) + found)
+      .filter { !offered.contains($0.message.key) }
+    let floors = others.map { members[$0].floor } + [log.floor]
+    // If a member has not reported, entries may be missing, and their number cannot be known.
+    let floor = max(floors.max() ?? .none, current.isIncomplete ? since : .none)
     give(merged, floor: floor, to: place, &actions)
     for place in asked { members[place].collected = [] }
     open(place, &actions)
@@ -184,37 +118,20 @@ extension HubState {
     repairNext(&actions)
   }
 
-  /// Keeps those of older generations that the hub does not have yet.
-  private mutating func keep(_ entries: [LogEntry]) {
-    let positions = knownPositions()
-    for entry in entries
-    where positions[entry.message.key] == nil && entry.message.position != .none {
-      keep(entry)
-    }
-  }
-
-  private mutating func keep(_ entry: LogEntry) {
-    older.append(entry)
-    while older.trim() != nil {}
-  }
-
-  private func knownPositions() -> [Message.Key: Position] {
-    let entries = log.entries(since: .none) + older.entries(since: .none)
-    return Dictionary(
-      entries.map { ($0.message.key, $0.message.position) }, uniquingKeysWith: max)
-  }
-
   /// Sequences the messages that only a late member knows, and returns all that it knows.
   ///
   /// A message is too late if a later one of its sender is known. It is also too late if it was
   /// sequenced before the recovered messages, because it might be received after its answer. Such a
   /// message is reported as lost.
+  ///
+  /// - Parameter found: What others have that the hub's log may not have.
   private mutating func takeOver(
-    from place: Int, _ actions: inout [HubAction]
+    from place: Int, _ found: [LogEntry], _ actions: inout [HubAction]
   ) -> Set<Message.Key> {
-    let member = members[place]
-    let merged = Recovered.merge(member.collected)
-    let positions = knownPositions()
+    let merged = Recovered.merge(members[place].collected)
+    let positions = Dictionary(
+      (log.entries(since: .none) + found).map { ($0.message.key, $0.message.position) },
+      uniquingKeysWith: max)
     for entry in merged {
       var message = entry.message
       var position = positions[message.key]
@@ -231,7 +148,8 @@ extension HubState {
           reportLate(message, from: place, &actions)
           // Members that join later may still receive it.
           if message.position == .none { message.position = recovered }
-          keep(LogEntry(message: message, isForgotten: entry.isForgotten))
+          log.append(LogEntry(message: message, isForgotten: entry.isForgotten))
+          while log.trim() != nil {}
         }
       }
       // With an old position the member's log would not offer the message to a later hub.
@@ -248,7 +166,7 @@ extension HubState {
     _ message: Message, from place: Int, _ actions: inout [HubAction]
   ) {
     // Nothing is said of messages that the hub itself has forgotten.
-    guard log.floor == .none, older.floor == .none else { return }
+    guard log.floor == .none else { return }
     for other in members.indices where other != place {
       let member = members[other]
       guard member.stage == .open, !member.isNew, member.hears(message.subject),

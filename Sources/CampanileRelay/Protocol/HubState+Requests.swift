@@ -23,7 +23,8 @@ extension HubState {
     let answerer = others.first { members[$0].isPresent } ?? others.first ?? answering.first
     guard let answerer else {
       send(
-        .reply(correlation: request.correlation, status: .nobody, payload: []), to: place, &actions)
+        .reply(correlation: request.correlation, status: .nobodyAnswers, payload: []), to: place,
+        &actions)
       return
     }
     var kept = asked
@@ -36,7 +37,7 @@ extension HubState {
   ///
   /// If the member that was asked has not taken the request, the next one is asked.
   mutating func reply(
-    to member: MemberID, _ correlation: UInt64, _ status: ReplyStatus, _ payload: [UInt8],
+    to member: MemberID, _ correlation: UInt64, _ status: AnswerStatus, _ payload: [UInt8],
     from place: Int, _ actions: inout [HubAction]
   ) {
     let key = HubMember.Asked.Key(from: member, correlation: correlation)
@@ -44,7 +45,7 @@ extension HubState {
     var asked = members[place].asked.remove(at: index)
     guard let asking = members.firstIndex(where: { $0.peer.id == member && $0.stage == .open })
     else { return }
-    if status == .nobody, asked.canPassOn {
+    if status == .nobodyAnswers, asked.canPassOn {
       asked.passedOnBy.append(members[place].peer.id)
       return ask(asked, from: asking, &actions)
     }
@@ -77,7 +78,9 @@ extension HubState {
     for key in member.asked.map(\.key) {
       guard let asking = members.firstIndex(where: { $0.peer.id == key.from && $0.stage == .open })
       else { continue }
-      send(.reply(correlation: key.correlation, status: .left, payload: []), to: asking, &actions)
+      send(
+        .reply(correlation: key.correlation, status: .disconnected, payload: []), to: asking,
+        &actions)
     }
   }
 

@@ -29,10 +29,10 @@ struct HubState {
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// The messages of older generations that late members have provided.
-  var older: MessageLog
-  /// The two logs have all after this position that a present member knows.
+  /// The log has all after this position that a present member knows.
   var since = Position.none
+  /// What late members may have missed is after this position, which may be before the log.
+  var repairedSince: Position?
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
@@ -88,7 +88,6 @@ struct HubState {
     phase = .gathering(expected: Set(expected).union([own]), ticks: 0)
     last = Position(generation: generation, sequence: 0)
     log = MessageLog(limit: logLimit)
-    older = MessageLog(limit: logLimit)
   }
 
   var isOpen: Bool {
@@ -172,13 +171,8 @@ struct HubState {
     case .ping:
       let position = members[place].stage == .open ? last : .none
       send(.ping(position, settled: settled), to: place, &actions)
-    case .message(let message): post(message, isForgotten: false, from: place, &actions)
+    case .message(let message): post(message, from: place, &actions)
     case .pong(let position): acknowledged(position, by: place, &actions)
-    case .forgotten(let number, let subject):
-      let message = Message(
-        sender: members[place].peer.id, number: number, position: .none, subject: subject,
-        version: 0, path: [], payload: [])
-      post(message, isForgotten: true, from: place, &actions)
     case .hello(let hello):
       members[place].silentTicks = 0
       join(hello, place, &actions)
@@ -190,7 +184,9 @@ struct HubState {
       reply(to: member, correlation, status, payload, from: place, &actions)
     case .collected(let entry):
       // Not if the question has been given up.
-      if members[place].collectToken != nil { members[place].collected.append(entry) }
+      if members[place].collectToken == nil { break }
+      members[place].collected.append(entry)
+      repair?.idleTicks = 0
     case .given(let shared):
       if members[place].collectToken != nil { members[place].given.append(shared) }
     case .taken(let shared): taken(shared, by: place, &actions)

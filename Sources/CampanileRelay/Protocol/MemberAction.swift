@@ -22,13 +22,6 @@ enum MemberAction: Hashable, Sendable {
   case flushed(token: UInt64)
   /// Another member asks; answer with `reply`.
   case requested(Request)
-  case replied(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
-  case requestFailed(correlation: UInt64, RequestFailure)
-}
-
-/// Why a request got no reply.
-enum RequestFailure: Hashable, Sendable {
-  case timedOut
-  /// The hub died or fell silent. The request may have been answered.
-  case disconnected
+  /// A request has ended.
+  case replied(correlation: UInt64, status: AnswerStatus, payload: [UInt8])
 }

@@ -6,7 +6,7 @@ enum MemberFrame: Hashable, WireFrame {
     /// The bus whose messages the member knows, or 0.
     var busID: UInt64
     var peer: Peer
-    var buffering: BufferingPolicy
+    var buffering: RelayBuffering
     /// The member has all that it subscribes to up to here.
     ///
     /// `none` for a member that is new.
@@ -44,10 +44,8 @@ enum MemberFrame: Hashable, WireFrame {
   case stopAnswering(String)
   /// A message of this member; the position is `none`.
   case message(Message)
-  /// A message that was dropped from this member's log before it could be sent.
-  case forgotten(number: UInt64, subject: String)
   case request(Request, deadline: UInt32)
-  case reply(to: MemberID, correlation: UInt64, status: ReplyStatus, payload: [UInt8])
+  case reply(to: MemberID, correlation: UInt64, status: AnswerStatus, payload: [UInt8])
   case collected(LogEntry)
   /// A part of the answer to `collect`: a message that the member was given as one of a group.
   case given(Shared)
@@ -71,11 +69,6 @@ enum MemberFrame: Hashable, WireFrame {
     case .answer(let pattern): Self.append(type: 4, to: &bytes) { $0.string(pattern) }
     case .stopAnswering(let pattern): Self.append(type: 5, to: &bytes) { $0.string(pattern) }
     case .message(let message): Self.append(type: 6, to: &bytes) { $0.message(message) }
-    case .forgotten(let number, let subject):
-      Self.append(type: 7, to: &bytes) {
-        $0.integer(number)
-        $0.string(subject)
-      }
     case .request(let request, let deadline):
       Self.append(type: 8, to: &bytes) {
         $0.request(request)
@@ -112,8 +105,8 @@ enum MemberFrame: Hashable, WireFrame {
       $0.integer(hello.version)
       $0.integer(hello.busID)
       $0.peer(hello.peer)
-      $0.integer(hello.buffering.kept.rawValue)
-      $0.integer(UInt64(hello.buffering.bytes))
+      $0.integer(hello.buffering.policy.rawValue)
+      $0.integer(UInt64(hello.buffering.byteCount))
       $0.position(hello.position)
       $0.array(hello.recoveries) { $0.recovery($1) }
       $0.position(hello.settled)
@@ -130,7 +123,6 @@ enum MemberFrame: Hashable, WireFrame {
     case 4: .answer(try reader.string())
     case 5: .stopAnswering(try reader.string())
     case 6: .message(try reader.message())
-    case 7: .forgotten(number: try reader.integer(), subject: try reader.string())
     case 8: .request(try reader.request(), deadline: try reader.integer())
     case 9:
       .reply(
@@ -159,9 +151,9 @@ enum MemberFrame: Hashable, WireFrame {
     }
     let busID = try reader.integer(UInt64.self)
     let peer = try reader.peer()
-    let kept = try reader.integer(UInt8.self)
-    guard let kept = BufferingPolicy.Kept(rawValue: kept) else {
-      throw FrameError("A member asks for the unknown buffering \(kept).")
+    let policy = try reader.integer(UInt8.self)
+    guard let policy = RelayBuffering.Policy(rawValue: policy) else {
+      throw FrameError("A member asks for the unknown buffering \(policy).")
     }
     let bytes = Int(clamping: try reader.integer(UInt64.self))
     let position = try reader.position()
@@ -170,7 +162,7 @@ enum MemberFrame: Hashable, WireFrame {
     }
     return Hello(
       version: version, busID: busID, peer: peer,
-      buffering: BufferingPolicy(kept: kept, bytes: bytes), position: position,
+      buffering: RelayBuffering(policy, bytes), position: position,
       settled: try reader.position(), recoveries: recoveries,
       subscriptions: try reader.array(of: 8) { reader throws(FrameError) in
         try reader.interest()

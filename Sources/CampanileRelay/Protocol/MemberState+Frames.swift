@@ -82,9 +82,9 @@ extension MemberState {
     last.sequence &+= UInt64(count) &- 1
     advance(to: last)
     if sender == id {
-      outbox.sequenced(first, count, position)
+      outbox.sequenced(by: id, first, count, position)
       horizon = max(horizon, last)
-      if isOpen && !isLeaving { outbox.send(&actions) }
+      if isOpen && !isLeaving { outbox.send(after: horizon, &actions) }
     } else {
       // The others have received messages only now that this member had from an older hub.
       received.setPositions(ofSender: sender, first: first, count: count, from: position)
@@ -98,7 +98,7 @@ extension MemberState {
     position = .none
     horizon = .none
     recoveries = []
-    received.keepLast(0)
+    received.removeAll()
     receivedKeys = nil
     outbox.forgetSequenced()
   }
@@ -121,6 +121,6 @@ extension MemberState {
     mustAcknowledge = true
     outbox.open(ownNumber: ownNumber)
     actions.append(.opened)
-    outbox.send(&actions)
+    outbox.send(after: horizon, &actions)
   }
 }

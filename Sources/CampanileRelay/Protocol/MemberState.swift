@@ -14,7 +14,7 @@ struct MemberState {
   let id: MemberID
   private let name: String
   private let processID: Int32
-  private let buffering: BufferingPolicy
+  private let buffering: RelayBuffering
 
   /// The bus and its last generation that this member knows, or 0.
   var busID: UInt64 = 0
@@ -56,11 +56,12 @@ struct MemberState {
   /// The messages in `received`, while this member reads what it has missed.
   var receivedKeys: Set<Message.Key>?
   var outbox: Outbox
-  var subscriptions = PatternCounts()
-  private var answers = PatternCounts()
+  var subscriptions = Patterns()
+  private var answers = Patterns()
   /// The messages that the member received as one of a group.
   var shares = Shares()
-  private var requests = RequestTable()
+  /// The requests that have not ended.
+  private var requests: Set<UInt64> = []
 
   enum Stage {
     case disconnected
@@ -73,7 +74,7 @@ struct MemberState {
   ///   - logLimit: The bytes that the log of own messages and that of others may have each.
   ///   - silenceLimit: The ticks of 100 ms after which the member takes over from a silent hub.
   init(
-    id: MemberID, name: String, processID: Int32, buffering: BufferingPolicy = .standard,
+    id: MemberID, name: String, processID: Int32, buffering: RelayBuffering = .newest(),
     logLimit: Int = 8 << 20, silenceLimit: Int = SilenceLimits().ofHub
   ) {
     self.silenceLimit = silenceLimit
@@ -105,14 +106,12 @@ struct MemberState {
     let message = Message(
       sender: id, number: number, position: .none, subject: subject, version: version, path: path,
       payload: payload)
-    outbox.post(message, after: horizon, &actions)
-    if isOpen { outbox.send(&actions) }
+    outbox.post(message, &actions)
+    if isOpen { outbox.send(after: horizon, &actions) }
     return number
   }
 
   /// Asks for the messages of a pattern.
-  ///
-  /// Patterns are counted: each call needs an `unsubscribe`.
   ///
   /// - Parameter group: The name of the group that shares the messages, or an empty text.
   mutating func subscribe(
@@ -148,8 +147,6 @@ struct MemberState {
   }
 
   /// Offers to answer requests for a pattern.
-  ///
-  /// Patterns are counted, as those of `subscribe`.
   mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
     guard answers.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.answer(pattern.text)))
@@ -160,43 +157,39 @@ struct MemberState {
     actions.append(.send(.stopAnswering(pattern.text)))
   }
 
-  /// Sends a request for a subject, and returns the number that the reply or failure will have.
+  /// Sends a request for a subject, after all messages that were posted before it.
   ///
-  /// The request is sent after all messages that were posted before it.
-  @discardableResult
+  /// - Parameter correlation: The number that the reply will have, which no other request has.
   mutating func request(
-    subject: String, version: UInt32 = 0, payload: [UInt8], milliseconds: UInt32,
-    _ actions: inout [MemberAction]
-  ) -> UInt64 {
-    let correlation = requests.begin(milliseconds: milliseconds)
+    _ correlation: UInt64, subject: String, version: UInt32 = 0, payload: [UInt8],
+    milliseconds: UInt32, _ actions: inout [MemberAction]
+  ) {
+    requests.insert(correlation)
     let request = Request(
       correlation: correlation, from: id, subject: subject, version: version, payload: payload)
     outbox.sendInOrder(.request(request, deadline: milliseconds))
-    if isOpen { outbox.send(&actions) }
-    return correlation
+    if isOpen { outbox.send(after: horizon, &actions) }
   }
 
-  /// Forgets requests whose answers are no longer awaited; those that have not been sent are not sent.
-  mutating func forget(requests numbers: [UInt64]) {
-    outbox.forgetRequests(numbers.filter { requests.end($0) })
-  }
-
-  /// Forgets flushes whose ends are no longer awaited.
+  /// Forgets requests and flushes whose ends are no longer awaited.
   ///
   /// Those that have not been sent are not sent.
-  mutating func forget(flushes tokens: Set<UInt64>) { outbox.forgetFlushes(tokens) }
+  mutating func forget(_ tokens: Set<UInt64>) {
+    requests.subtract(tokens)
+    outbox.forget(tokens)
+  }
 
-  /// Replies to a request, after all messages that were posted before.
+  /// Replies to a request of a member, after all messages that were posted before.
   ///
   /// Does nothing when closed.
   mutating func reply(
-    to request: Request, status: ReplyStatus, payload: [UInt8], _ actions: inout [MemberAction]
+    to member: MemberID, _ correlation: UInt64, _ status: AnswerStatus, payload: [UInt8],
+    _ actions: inout [MemberAction]
   ) {
     guard isOpen else { return }
     outbox.sendInOrder(
-      .reply(
-        to: request.from, correlation: request.correlation, status: status, payload: payload))
-    outbox.send(&actions)
+      .reply(to: member, correlation: correlation, status: status, payload: payload))
+    outbox.send(after: horizon, &actions)
   }
 
   /// Reports `flushed` when all members that are present have what was posted before.
@@ -204,7 +197,7 @@ struct MemberState {
   /// A token is used once.
   mutating func flush(_ token: UInt64, _ actions: inout [MemberAction]) {
     outbox.flush(token)
-    if isOpen { outbox.send(&actions) }
+    if isOpen { outbox.send(after: horizon, &actions) }
   }
 
   /// A connection to the hub of a generation has been made.
@@ -238,7 +231,11 @@ struct MemberState {
     stage = .disconnected
     isLeaving = false
     mustAcknowledge = false
-    requests.disconnected(except: outbox.close(), &actions)
+    let waiting = outbox.close()
+    for correlation in requests.subtracting(waiting).sorted() {
+      actions.append(.replied(correlation: correlation, status: .disconnected, payload: []))
+    }
+    requests.formIntersection(waiting)
     actions.append(.closed)
   }
 
@@ -277,7 +274,7 @@ struct MemberState {
       tellPeers(&actions)
       actions.append(.requested(request))
     case .reply(let correlation, let status, let payload):
-      guard requests.end(correlation) else { return }
+      guard requests.remove(correlation) != nil else { return }
       actions.append(.replied(correlation: correlation, status: status, payload: payload))
     case .peers(let peers, let hub):
       self.peers = peers
@@ -323,7 +320,6 @@ struct MemberState {
   mutating func tick(
     isReading: Bool, hasGoneOn: Bool = false, _ actions: inout [MemberAction]
   ) {
-    outbox.forgetRequests(requests.tick(&actions))
     guard stage != .disconnected else { return }
     if !isReading {
       if hasGoneOn && isOpen { actions.append(.send(.pong(position))) }

@@ -53,9 +53,9 @@ struct MessageLog {
   ///
   /// The newest message stays, however large it is.
   ///
-  /// - Parameter extra: Bytes that the log may have beyond its limit.
-  mutating func trim(sparing extra: Int = 0) -> LogEntry? {
-    guard bytes - extra > limit, entries.count > 1, let oldest = entries.popFirst() else {
+  /// - Parameter others: Bytes beside the log that the limit is for, too.
+  mutating func trim(beside others: Int = 0) -> LogEntry? {
+    guard bytes + others > limit, entries.count > 1, let oldest = entries.popFirst() else {
       return nil
     }
     bytes -= oldest.cost
@@ -77,33 +77,11 @@ struct MessageLog {
     }
   }
 
-  /// Whether a payload was forgotten after a position.
-  ///
-  /// - Parameter isMeant: Whether messages of a subject count. Those without a trace always do.
-  func hasForgotten(after position: Position, where isMeant: (String) -> Bool) -> Bool {
-    if floor > position { return true }
-    return (0..<traces.count).contains { index in
-      let message = traces[index].message
-      return message.position > position && isMeant(message.subject)
-    }
-  }
-
-  /// A message has a position, and no trace is left of it.
-  mutating func raiseFloor(to position: Position) { floor = max(floor, position) }
-
-  /// Forgets all but the last entries without a trace, and all positions.
-  mutating func keepLast(_ kept: Int) {
-    let last = (max(0, count - kept)..<count).map { self[$0] }
+  mutating func removeAll() {
     self = Self(limit: limit, traceLimit: traceLimit, subjectLimit: subjectLimit)
-    for var entry in last {
-      entry.message.position = .none
-      entry.after = .none
-      append(entry)
-    }
   }
 
-  /// Sets the position of the entry at an index.
-  mutating func setPosition(_ position: Position, at index: Int) {
+  private mutating func setPosition(_ position: Position, at index: Int) {
     if index < traces.count {
       traces.update(index) { $0.message.position = position }
     } else {

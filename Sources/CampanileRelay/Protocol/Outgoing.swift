@@ -6,7 +6,7 @@
 /// The memory is bounded, however long the member reads nothing: the waiting messages by the policy,
 /// and the losses by `lossLimit`.
 struct Outgoing {
-  private let policy: BufferingPolicy
+  private let buffering: RelayBuffering
   /// The bytes that the transport has and could not write yet.
   private var handed = 0
   /// The rest of a gap whose first frames have been handed, last frame first.
@@ -27,8 +27,8 @@ struct Outgoing {
 
   /// - Parameter lossLimit: Beyond so many bytes of losses, which are 65,536 with short names, what
   ///   else was lost is not counted.
-  init(_ policy: BufferingPolicy, lossLimit: Int = 4 << 20) {
-    self.policy = policy
+  init(_ buffering: RelayBuffering, lossLimit: Int = 4 << 20) {
+    self.buffering = buffering
     self.lossLimit = lossLimit
   }
 
@@ -63,13 +63,13 @@ struct Outgoing {
 
   /// Keeps a message, and drops what is too much.
   mutating func append(_ message: Message) {
-    switch policy.kept {
+    switch buffering.policy {
     case .newest:
       rest.append(.live(message))
       bytes += message.cost
-      while bytes > policy.bytes { dropOldest() }
+      while bytes > buffering.byteCount { dropOldest() }
     case .oldest:
-      if bytes + message.cost > policy.bytes {
+      if bytes + message.cost > buffering.byteCount {
         rest.add(Loss(message), &lossBytes, lossLimit)
       } else {
         rest.append(.live(message))

@@ -17,6 +17,9 @@ package struct SubjectPattern: Hashable, Sendable {
       if token == ">", index < tokens.count - 1 {
         throw FrameError("The subject \"\(text)\" has tokens after \">\".")
       }
+      if token.utf8.count > 1, token.contains(where: { $0 == "*" || $0 == ">" }) {
+        throw FrameError("The subject \"\(text)\" has * or > as a part of a token.")
+      }
       if token.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) {
         throw FrameError("The subject \"\(text)\" has a space or a control character.")
       }

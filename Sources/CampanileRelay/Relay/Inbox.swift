@@ -101,7 +101,7 @@ extension RelayIncident {
     switch self {
     case .message(_, let subject, _, let path, let payload):
       payload.count + subject.utf8.count + 8 * path.count + 128
-    case .shared(_, _, let subject, _, let path, let payload, _):
+    case .awaited(_, _, let subject, _, let path, let payload, _):
       payload.count + subject.utf8.count + 8 * path.count + 256
     case .request(_, _, let subject, _, let payload): payload.count + subject.utf8.count + 128
     case .reply(_, _, let payload): payload.count + 128

@@ -73,10 +73,6 @@ extension Relay {
   }
 
   func checked(_ pattern: String) -> SubjectPattern {
-    require(
-      SubjectName.hasWholeWildcards(pattern),
-      "\"\(pattern)\" is no pattern of names: * and > stand for whole tokens, and not for a part of one"
-    )
     do {
       return try SubjectPattern(validating: pattern)
     } catch {

@@ -54,36 +54,26 @@ extension Relay {
       throw RelayError(.refused, reason)
     }
     try Task.checkCancellation()
-    let (core, waiting) = (core, core.waiting)
-    let correlation = Locked<UInt64?>(nil)
+    let core = core
     // The task that ends the wait is canceled with this one, or by the answer.
-    let result = await withTaskGroup(of: Void.self) { group in
-      let result = await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          guard let number = waiting.request(continuation) else { return }
-          core.send(
-            .request(
-              correlation: number, subject: subject, version: version, payload: bytes,
-              milliseconds: limit.milliseconds))
-          // Afterwards: a link forgets only what it knows.
-          correlation.withLock { $0 = number }
-          group.addTask {
-            // A sleep of more years than a clock can count would be a crash.
-            try? await Task.sleep(for: min(limit, .milliseconds(limit.milliseconds)))
-            if Task.isCancelled { return }
-            core.giveUp(number, RelayError(.timedOut, "No answer came within \(limit)."))
-          }
-          if Task.isCancelled { core.giveUp(number, RelayError(.ended, "Canceled.")) }
+    let outcome = await withTaskGroup(of: Void.self) { group in
+      let outcome = await core.wait { number in
+        core.send(
+          .request(
+            correlation: number, subject: subject, version: version, payload: bytes,
+            milliseconds: limit.milliseconds))
+        group.addTask {
+          // A sleep of more years than a clock can count would be a crash.
+          try? await Task.sleep(for: min(limit, .milliseconds(limit.milliseconds)))
+          if Task.isCancelled { return }
+          core.giveUp(number, RelayError(.timedOut, "No answer came within \(limit)."))
         }
-      } onCancel: {
-        let number = correlation.withLock { $0 }
-        if let number { core.giveUp(number, RelayError(.ended, "Canceled.")) }
       }
       group.cancelAll()
-      return result
+      return outcome
     }
     try Task.checkCancellation()
-    return try result.get()
+    return try outcome.get()
   }
 
   /// Answers requests of a type until the token is released.
@@ -205,11 +195,6 @@ final class IncomingRequest: Sendable {
 }
 
 extension RelayCore {
-  /// Ends the wait for an answer, and takes the request back if it has not been sent.
-  fileprivate func giveUp(_ correlation: UInt64, _ error: RelayError) {
-    if waiting.end(correlation, .failure(error)) { send(.forget([correlation])) }
-  }
-
   fileprivate func answer(_ request: IncomingRequest, _ payload: [UInt8]) {
     if let reason = RelayLimits.objection("An answer", to: payload.count) {
       return fail(request, reason)

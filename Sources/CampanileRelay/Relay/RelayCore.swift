@@ -22,10 +22,6 @@ final class RelayCore: RelayReceiver, Sendable {
   let inbox = Inbox()
   /// The queue on which arriving messages are posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
-  /// The deliveries since the last report to the link; used on the queue of deliveries.
-  private let underWay = Locked<DeliveryTracker?>(nil)
-  /// Whether the link awaits them.
-  private let awaitsDeliveries: Bool
   /// The answers that are being made.
   let answers = OpenCalls()
   /// The deliveries that the link awaits.
@@ -33,7 +29,6 @@ final class RelayCore: RelayReceiver, Sendable {
 
   init(_ link: any RelayLink, _ buffering: RelayBuffering) {
     self.link = link
-    awaitsDeliveries = link.awaitsDeliveries
     outbox = PostQueue(buffering)
     routes = Routes()
   }
@@ -196,9 +191,9 @@ final class RelayCore: RelayReceiver, Sendable {
       last = heading
       let message = RelayedPayload(
         subject: subject, sender: heading.sender, version: Int(version), bytes: payload,
-        path: path.map { PathStep(number: $0) }, tracker: trackerOfDeliveries())
+        path: path.map { PathStep(number: $0) }, tracker: nil)
       for route in heading.routes { route.deliver(message) }
-    case .shared(let group, let sender, let subject, let version, let path, let payload, let done):
+    case .awaited(let group, let sender, let subject, let version, let path, let payload, let done):
       let heading = routes.find(subject, of: sender, in: group)
       let tracker = DeliveryTracker()
       let message = RelayedPayload(
@@ -219,7 +214,7 @@ final class RelayCore: RelayReceiver, Sendable {
           bytes: payload))
     case .reply(let correlation, let status, let payload):
       waiting.answer(correlation, status, payload)
-    case .flushed(let token): waiting.flushed(token)
+    case .flushed(let token): waiting.end(token, .success([]))
     case .lost(let sender, let subject, let count, let reason):
       // Of a sender that is not on the bus any more, the name is not known.
       tell(
@@ -227,13 +222,6 @@ final class RelayCore: RelayReceiver, Sendable {
           .lost, subject: subject == "" ? nil : subject,
           sender: sender.flatMap { routes.peer($0) }, count: count, reason))
     case .sentAway(let reason): tell(RelayEvent(.refused, count: 0, reason))
-    case .delivered(let body):
-      guard let tracker = underWay.withLock({ $0.take() }) else { return body() }
-      openDeliveries.begin()
-      tracker.end { [openDeliveries] in
-        body()
-        openDeliveries.end()
-      }
     case .refused(let subject, let reason):
       tell(RelayEvent(.refused, subject: subject, reason))
     case .denied(let subject, let reason):
@@ -256,29 +244,25 @@ final class RelayCore: RelayReceiver, Sendable {
 
   func tell(_ event: RelayEvent) { events.send(event, trackedBy: eventDeliveries) }
 
-  private func trackerOfDeliveries() -> DeliveryTracker? {
-    if !awaitsDeliveries { return nil }
-    return underWay.withLock { tracker in
-      let known = tracker ?? DeliveryTracker()
-      tracker = known
-      return known
-    }
-  }
-
   // MARK: Waiting
 
   /// Waits until what was posted before is taken.
   ///
   /// - Parameter onlyPosts: Whether it waits for posts alone, and not for subscriptions.
   func flush(onlyPosts: Bool = false) async throws {
-    let token = try waiting.makeToken()
-    send(onlyPosts ? .flushPosts(token) : .flush(token))
-    do {
-      try await waiting.wait(for: token)
-    } catch is CancellationError {
-      send(.forget([token]))
-      throw CancellationError()
-    }
+    let outcome = await wait { send(onlyPosts ? .flushPosts($0) : .flush($0)) }
+    try Task.checkCancellation()
+    _ = try outcome.get()
+  }
+
+  /// Waits until a call of the link ends; if the task is canceled, it is taken back.
+  func wait(_ begin: (UInt64) -> Void) async -> WaitingCalls.Outcome {
+    await waiting.wait(begin) { [self] in giveUp($0, RelayError(.ended, "Canceled.")) }
+  }
+
+  /// Ends a call that waits, and takes it back if it has not been sent.
+  func giveUp(_ number: UInt64, _ error: RelayError) {
+    if waiting.end(number, .failure(error)) { send(.forget([number])) }
   }
 
   /// Waits while the relay connects, and then until what was posted before is taken.

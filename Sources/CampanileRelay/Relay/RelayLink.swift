@@ -9,8 +9,6 @@ package protocol RelayLink: Sendable {
   var queue: DispatchQueue { get }
   /// The place in the paths of messages that the carrier is.
   var step: UInt64 { get }
-  /// Whether it waits until arrived messages have been delivered, wherever the observers run.
-  var awaitsDeliveries: Bool { get }
   /// Connects, and continues to try.
   func start(_ receiver: any RelayReceiver)
   /// Performs operations in order, on the queue.
@@ -19,10 +17,6 @@ package protocol RelayLink: Sendable {
   func setReading(_ reads: Bool)
   /// Disconnects. The receiver is called no more once this has run on the queue.
   func stop()
-}
-
-extension RelayLink {
-  package var awaitsDeliveries: Bool { false }
 }
 
 /// The operations that a relay requests from its link.
@@ -48,27 +42,17 @@ package enum RelayOperation: Sendable {
   case endHearing
 }
 
-/// How a request ended.
-package enum AnswerStatus: UInt8, Sendable {
-  case answered
-  case failed
-  case nobodyAnswers
-  case disconnected
-  case timedOut
-  /// It was not sent; the payload is the reason, as a sentence.
-  case refused
-}
-
 /// The incidents that a link reports to its relay, on the link's queue.
 package enum RelayIncident: Sendable {
   case message(
     sender: UInt64, subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
-  /// A message for the observers of this relay that named a group.
+  /// A message whose delivery the link awaits, for the observers of this relay that named a group, or for
+  /// those outside groups.
   ///
   /// `done` is called once it has been delivered, to observers on queues and in tasks too, or at
   /// once with `false` if no observer here takes it any more.
-  indirect case shared(
-    group: String, sender: UInt64, subject: String, version: UInt32, path: [UInt64],
+  indirect case awaited(
+    group: String?, sender: UInt64, subject: String, version: UInt32, path: [UInt64],
     payload: [UInt8], done: @Sendable (Bool) -> Void)
   case request(
     from: UInt64, correlation: UInt64, subject: String, version: UInt32, payload: [UInt8])
@@ -87,11 +71,6 @@ package enum RelayIncident: Sendable {
   case peers([RelayPeer])
   /// The sender of the next messages, though it may have left the bus.
   case sender(RelayPeer)
-  /// To be called when the earlier messages have been delivered to all observers, on queues and in
-  /// tasks too.
-  ///
-  /// Only a link that awaits deliveries says it.
-  case delivered(@Sendable () -> Void)
   /// A message cannot travel; the reason is a sentence.
   case refused(subject: String, String)
   /// The carrier doesn't permit what was asked; the reason is a sentence.

@@ -29,7 +29,7 @@ final class Directory: Sendable {
     let name = outer == nil ? path : path.split(separator: "/").last.map(String.init) ?? "."
     let place = outer?.own.number ?? AT_FDCWD
     if unsafe mkdirat(place, name, 0o700) != 0 && errno != EEXIST {
-      throw SystemError("The folder \(path) of the bus cannot be made", in: path)
+      throw SystemError("The folder \(path) of the bus cannot be made")
     }
     let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
     let descriptor = unsafe openat(place, name, flags, 0)
@@ -92,7 +92,7 @@ final class Directory: Sendable {
       own.number, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if descriptor >= 0 { return descriptor }
     if errno == EEXIST { return nil }
-    throw SystemError("The file \(path)/\(name) cannot be made", in: path)
+    throw SystemError("The file \(path)/\(name) cannot be made")
   }
 
   /// Opens a file; -1 if that cannot be done, with the reason in `errno`.
@@ -114,7 +114,7 @@ final class Directory: Sendable {
   func link(_ name: String, as new: String) throws(SystemError) -> Bool {
     if unsafe linkat(own.number, name, own.number, new, 0) == 0 { return true }
     if errno == EEXIST { return false }
-    throw SystemError("The file \(path)/\(new) cannot be made", in: path)
+    throw SystemError("The file \(path)/\(new) cannot be made")
   }
 
   /// Gives a file the present time.

@@ -6,8 +6,10 @@
   import Musl
 #endif
 
-/// The calls of the C library that a command takes.
+/// The calls of the C library that a program takes.
 package enum ProgramCalls {
+  package static var processID: Int32 { getpid() }
+
   /// Opens the standard descriptors that were closed when the program was started.
   ///
   /// Otherwise a socket would be one of them, and would receive the output. What is open now cannot be

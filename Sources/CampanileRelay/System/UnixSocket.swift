@@ -27,25 +27,6 @@ package struct SystemError: Error, CustomStringConvertible {
     self.code = code
   }
 
-  /// A file could not be made in a folder: without room, or without an inode.
-  init(_ what: String, in folder: String, code: Int32 = errno) {
-    if code == ENOSPC, Self.lacksInodes(folder) {
-      self.init(
-        sentence: "\(what): the file system may have room, but has no inode left for another file.")
-    } else {
-      self.init(what, code: code)
-    }
-  }
-
-  private static func lacksInodes(_ folder: String) -> Bool {
-    var (status, folder) = (statvfs(), folder)
-    while unsafe statvfs(folder, &status) != 0, let slash = folder.lastIndex(of: "/") {
-      folder = String(folder[..<slash])
-    }
-    // Where inodes are made as they are needed, there are none to be counted.
-    return status.f_files > 0 && status.f_favail == 0
-  }
-
   init(sentence: String) {
     description = sentence
     code = 0
@@ -168,13 +149,13 @@ struct UnixSocket: ~Copyable {
     if descriptor < 0 { throw SystemError("No socket can be made") }
     let made = try UnixSocket(Descriptor(descriptor))
     #if !os(Linux)
-      made.setUp()
+      setUp(descriptor)
     #endif
     return made
   }
 
   #if !os(Linux)
-    private borrowing func setUp() {
+    private static func setUp(_ descriptor: Int32) {
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
       var on: Int32 = 1
@@ -204,7 +185,7 @@ struct UnixSocket: ~Copyable {
       if fchmod(made.descriptor, 0o600) != 0 { throw SystemError("A socket's mode cannot be set") }
     #endif
     let status = unsafe try withAddress(of: path) { unsafe bind(made.descriptor, $0, $1) }
-    if status != 0 { throw SystemError("The socket \(path) cannot be made", in: path) }
+    if status != 0 { throw SystemError("The socket \(path) cannot be made") }
     #if !os(Linux)
       // Meanwhile the folder admits no other user.
       if unsafe chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
@@ -250,6 +231,20 @@ struct UnixSocket: ~Copyable {
       let readable = try Self.makePoll()
       let writable = try Self.makePoll()
     #endif
+    let accepted = acceptNext()
+    if accepted < 0 {
+      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
+      throw SystemError("A connection cannot be accepted")
+    }
+    #if os(Linux)
+      return try UnixSocket(Descriptor(accepted), readable, writable)
+    #else
+      Self.setUp(accepted)
+      return try UnixSocket(Descriptor(accepted))
+    #endif
+  }
+
+  private borrowing func acceptNext() -> Int32 {
     var accepted: Int32
     repeat {
       #if os(Linux)
@@ -259,16 +254,15 @@ struct UnixSocket: ~Copyable {
         accepted = accept(descriptor, nil, nil)
       #endif
     } while accepted < 0 && (errno == EINTR || errno == ECONNABORTED)
-    if accepted < 0 {
-      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
-      throw SystemError("A connection cannot be accepted")
-    }
+    return accepted
+  }
+
+  /// A write to a closed socket is an error and no signal.
+  private static var sendFlags: Int32 {
     #if os(Linux)
-      return try UnixSocket(Descriptor(accepted), readable, writable)
+      Int32(MSG_NOSIGNAL)
     #else
-      let made = try UnixSocket(Descriptor(accepted))
-      made.setUp()
-      return made
+      0
     #endif
   }
 
@@ -279,28 +273,30 @@ struct UnixSocket: ~Copyable {
   borrowing func refuse(saying bytes: [UInt8], with spare: inout Descriptor?) -> Bool {
     spare = nil
     defer { spare = Descriptor.spare() }
-    #if os(Linux)
-      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-      let accepted = accept4(descriptor, nil, nil, flags)
-      let options = Int32(MSG_NOSIGNAL)
-    #else
-      let (accepted, options) = (accept(descriptor, nil, nil), Int32(0))
-    #endif
-    if accepted < 0 { return errno == EINTR || errno == ECONNABORTED }
+    let accepted = acceptNext()
+    if accepted < 0 { return false }
     let refused = Descriptor(accepted)
     #if !os(Linux)
-      var on: Int32 = 1
-      unsafe setsockopt(
-        refused.number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+      Self.setUp(accepted)
     #endif
     _ = unsafe bytes.withUnsafeBytes {
-      unsafe send(refused.number, $0.baseAddress, $0.count, options)
+      unsafe send(refused.number, $0.baseAddress, $0.count, Self.sendFlags)
     }
     return true
   }
 
-  /// The user of the process at the other end.
-  borrowing func peerUser() -> UInt32? {
+  /// The user of the process at the other end, in words, unless it is this process's own.
+  ///
+  /// Folders keep other users out. One that got in all the same is found here.
+  borrowing func otherUser() -> String? {
+    let user = peerUser()
+    if user == geteuid() { return nil }
+    return user.map { "the user \($0)" } ?? "a user who is not known"
+  }
+
+  static var user: UInt32 { geteuid() }
+
+  private borrowing func peerUser() -> UInt32? {
     #if os(Linux)
       // The process, the user and the group: Swift does not see `struct ucred`.
       var credentials: (Int32, Int32, Int32) = (0, -1, -1)
@@ -356,13 +352,8 @@ struct UnixSocket: ~Copyable {
   /// Writes as much as the system takes.
   borrowing func write(_ bytes: ArraySlice<UInt8>) -> Transfer {
     while true {
-      #if os(Linux)
-        let flags = Int32(MSG_NOSIGNAL)
-      #else
-        let flags: Int32 = 0
-      #endif
       let count = unsafe bytes.withUnsafeBytes {
-        unsafe send(descriptor, $0.baseAddress, $0.count, flags)
+        unsafe send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
       }
       if count >= 0 { return .bytes(count) }
       if errno == EINTR { continue }

@@ -60,8 +60,9 @@
       return session.incidents.compactMap { incident in
         switch incident {
         case .message(let sender, let subject, _, _, _): "message \(subject) of \(sender)"
-        case .shared(let group, let sender, let subject, _, _, _, _):
+        case .awaited(let group?, let sender, let subject, _, _, _, _):
           "shared \(subject) of \(sender) in \(group)"
+        case .awaited(nil, let sender, let subject, _, _, _, _): "message \(subject) of \(sender)"
         case .request(_, _, let subject, _, _): "request \(subject)"
         case .reply(let correlation, let status, _): "reply \(correlation) \(status)"
         case .flushed(let token): "flushed \(token)"
@@ -241,7 +242,7 @@
         }
         session.received(
           message("a", sid: 10, reply: place, "\(String(sender, radix: 16)) 1 1 0 n -"))
-        for case .shared(_, _, _, _, _, _, let done) in session.incidents { done(true) }
+        for case .awaited(_, _, _, _, _, _, let done) in session.incidents { done(true) }
         #expect(settled.values == [sender == 1])
         #expect(told(&session) == (sender == 1 ? ["shared a of 1 in g"] : []))
         session.settle(place, isTaken: settled.values == [true])
@@ -290,13 +291,9 @@
       // That the server has a request does not keep it open.
       session.confirmed(2)
       session.disconnected("")
-      session.perform(
-        .request(correlation: 4, subject: "q", version: 0, payload: [], milliseconds: 100))
-      for _ in 1...3 { session.tick(isReading: true) }
       #expect(
         told(&session) == [
           "reply 1 answered", "reply 2 disconnected", "reply 3 disconnected", "disconnected",
-          "reply 4 timedOut",
         ])
     }
 
@@ -320,28 +317,7 @@
       #expect(lines.filter { !$0.hasPrefix("x") }.allSatisfy { $0.utf8.count < 4_000 })
     }
 
-    @Test("A request whose time is over before it could be sent is not sent")
-    func requestThatWaited() {
-      var session = connected()
-      session.disconnected("")
-      for number in 1...2 {
-        session.perform(
-          .request(
-            correlation: UInt64(number), subject: "q\(number)", version: 0,
-            payload: [UInt8](repeating: 0, count: 900), milliseconds: number == 1 ? 100 : 60_000))
-      }
-      for _ in 1...3 { session.tick(isReading: true) }
-      #expect(told(&session) == ["disconnected", "reply 1 timedOut"])
-      var info = ServerInfo()
-      info.maxPayload = 1_000
-      session.connected(info)
-      let text = written(&session).text
-      #expect(text.contains("HPUB q2 ") && !text.contains("HPUB q1 "))
-      session.confirmed(session.outbox.sentMark)
-      #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
-    }
-
-    @Test("A request whose time is over is not sent, though posts before it have been sent again")
+    @Test("A request that was given up is not sent, though posts before it have been sent again")
     func requestBehindPosts() {
       var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 3_000)
       var info = ServerInfo()
@@ -356,8 +332,8 @@
       for subject in ["u", "v", "w"] { session.perform(post(subject, bytes: 900)) }
       session.disconnected("")
       _ = told(&session)
-      for _ in 1...3 { session.tick(isReading: true) }
-      #expect(told(&session) == ["reply 1 timedOut"])
+      session.perform(.forget([1]))
+      #expect(told(&session) == [])
       session.connected(info)
       let text = written(&session).text
       #expect(text.contains("HPUB w ") && !text.contains("HPUB q "))
@@ -1076,7 +1052,7 @@
           case 3: session.confirmed(UInt64.random(in: 0...(.max), using: &dice))
           case 4: session.disconnected("")
           case 5: session.connected(ServerInfo())
-          case 6: session.acknowledge(session.acknowledgments)
+          case 6: session.settle(reply ?? "", isTaken: true)
           default: break
           }
           _ = writeAll(&session)

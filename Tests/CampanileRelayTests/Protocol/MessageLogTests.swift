@@ -53,21 +53,6 @@ struct MessageLogTests {
     #expect(log.floor == at(1, 2))
   }
 
-  @Test("R4 What had no trace when it got its position is known to be missing")
-  func floorOfUntraced() {
-    var (outbox, actions): (Outbox, [MemberAction]) = (Outbox(limit: 1_000), [])
-    func post(_ number: UInt64, _ subject: String) {
-      outbox.post(Message(1, number, subject: subject, payload: [1]), after: .none, &actions)
-    }
-    post(1, "a")
-    outbox.open(ownNumber: 0)
-    outbox.send(&actions)
-    let long = String(repeating: "x", count: 65_536)
-    for number in 2...80 as ClosedRange<UInt64> { post(number, long) }
-    outbox.sequenced(1, 1, at(1, 5))
-    #expect(outbox.floor == at(1, 5))
-  }
-
   @Test func selectsByPosition() {
     var log = MessageLog(limit: 1_000)
     _ = fill(&log, 1...4)
@@ -109,17 +94,6 @@ struct MessageLogTests {
       let message = log[index].message
       #expect(message.position == positions[message.number] ?? at(1, message.number))
     }
-  }
-
-  @Test func keepsTheLastWithoutPositions() {
-    var log = MessageLog(limit: 328)
-    _ = fill(&log, 1...4)
-    log.keepLast(3)
-    #expect(log.entries(since: at(9, 9)).map(\.message.number) == [2, 3, 4])
-    #expect(log[0].isForgotten && !log[1].isForgotten)
-    log.append(entry(5))
-    let forgotten = [log.trim()?.message.number, log.trim()?.message.number]
-    #expect(forgotten == [3, nil])
   }
 }
 

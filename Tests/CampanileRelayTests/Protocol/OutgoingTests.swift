@@ -8,15 +8,15 @@ struct OutgoingTests {
     Message(1, number, at: at(1, number), subject: subject, payload: Array(repeating: 0, count: 35))
   }
 
-  private func full(_ policy: BufferingPolicy) -> Outgoing {
-    var outgoing = Outgoing(policy)
+  private func full(_ policy: RelayBuffering.Policy, _ bytes: Int) -> Outgoing {
+    var outgoing = Outgoing(RelayBuffering(policy, bytes))
     let isHanded = outgoing.hand(Outgoing.window)
     #expect(isHanded)
     return outgoing
   }
 
   @Test func handsOnUntilTheWindowIsFull() {
-    var outgoing = full(.newest(bytes: 1_000))
+    var outgoing = full(.newest, 1_000)
     #expect(outgoing.isEmpty)
     let isHanded = outgoing.hand(1)
     #expect(!isHanded)
@@ -32,7 +32,7 @@ struct OutgoingTests {
   }
 
   @Test func newestDropsTheOldestAndCounts() {
-    var outgoing = full(.newest(bytes: 200))
+    var outgoing = full(.newest, 200)
     outgoing.append(message(1))
     outgoing.append(.flushed(token: 1))
     for number in 2...5 as ClosedRange<UInt64> { outgoing.append(message(number)) }
@@ -45,7 +45,7 @@ struct OutgoingTests {
   }
 
   @Test func oldestRefusesTheNewestAndCounts() {
-    var outgoing = full(.oldest(bytes: 200))
+    var outgoing = full(.oldest, 200)
     for number in 1...3 as ClosedRange<UInt64> { outgoing.append(message(number)) }
     outgoing.append(message(4, subject: "b"))
     outgoing.append(message(5))
@@ -64,7 +64,7 @@ struct OutgoingTests {
 
   @Test("R6 However much is dropped between other frames, each name and sender is counted once")
   func oneLossForEachSubject() {
-    var outgoing = full(.newest(bytes: 200))
+    var outgoing = full(.newest, 200)
     var number: UInt64 = 0
     for _ in 1...3 {
       for subject in 0..<2_500 {
@@ -97,7 +97,7 @@ struct OutgoingTests {
 
   @Test("R6 R7 Beyond a bound of names and senders, the number of losses is unknown")
   func unknownLosses() {
-    var outgoing = Outgoing(.newest(bytes: 100), lossLimit: 600)
+    var outgoing = Outgoing(RelayBuffering(.newest, 100), lossLimit: 600)
     let isHanded = outgoing.hand(Outgoing.window)
     #expect(isHanded)
     for number in 1...13 as ClosedRange<UInt64> {
@@ -121,7 +121,7 @@ struct OutgoingTests {
 
   @Test("R6 Of the lists of members that wait, the newest is sent")
   func newestPeers() {
-    var outgoing = full(.newest(bytes: 1_000))
+    var outgoing = full(.newest, 1_000)
     func peers(_ count: UInt64) -> HubFrame {
       .peers((1...count).map { Peer(id: MemberID(rawValue: $0), name: "", processID: 1) }, hub: 1)
     }
@@ -138,7 +138,7 @@ struct OutgoingTests {
 
   @Test("R7 A loss is not told before earlier messages of its sender")
   func lossesStayBehindMessages() {
-    var outgoing = full(.oldest(bytes: 300))
+    var outgoing = full(.oldest, 300)
     outgoing.append(message(1))
     outgoing.append(.message(message(2)))
     outgoing.append(message(3, subject: String(repeating: "a", count: 201)))

@@ -37,7 +37,7 @@ func at(_ generation: UInt64, _ sequence: UInt64) -> Position {
 extension MemberFrame.Hello {
   init(_ id: MemberID, at position: Position = .none, subscriptions: [String] = [">"]) {
     self.init(
-      busID: 7, peer: Peer(id: id, name: "\(id.rawValue)", processID: 1), buffering: .standard,
+      busID: 7, peer: Peer(id: id, name: "\(id.rawValue)", processID: 1), buffering: .newest(),
       position: position, subscriptions: subscriptions.map { .init(pattern: $0) }, answers: [])
   }
 }
@@ -54,12 +54,12 @@ enum Samples {
   static let ofMembers: [MemberFrame] = [
     .hello(
       MemberFrame.Hello(
-        busID: 11, peer: peer, buffering: .oldest(bytes: 1_000), position: at(1, 2),
+        busID: 11, peer: peer, buffering: RelayBuffering(.oldest, 1_000), position: at(1, 2),
         recoveries: [Recovery(generation: 1, since: .none, last: at(0, 2))],
         subscriptions: ["a.>", "b"], answers: ["c"])),
     .hello(MemberFrame.Hello(1)), .subscribe("a.*"), .unsubscribe(""), .answer(">"),
     .stopAnswering("x"), .message(message), .message(Message(1, 1)),
-    .forgotten(number: 4, subject: "a"), .request(request, deadline: 1_000),
+    .request(request, deadline: 1_000),
     .reply(to: 3, correlation: 4, status: .failed, payload: [9]),
     .collected(LogEntry(message: message, after: at(2, 2))),
     .collected(LogEntry(message: Message(1, 2), isForgotten: true)),
@@ -80,7 +80,7 @@ enum Samples {
     .open(
       position: at(5, 0), ownNumber: 17, Recovery(generation: 5, since: at(3, 1), last: at(4, 2))),
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
-    .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
+    .reply(correlation: 1, status: .nobodyAnswers, payload: []), .peers([peer, peer], hub: 5),
     .peers([], hub: 0), .flushed(token: 1), .ping(.none), .missed(Message(1, 2)),
     .ping(at(1, 2), settled: at(1, 1)), .shared(group: "g", message), .unheard(3),
     .taken(group: "g", .init(sender: 1, number: 2), at(1, 2)),

@@ -39,7 +39,7 @@ final class Simulation {
     init(_ id: MemberID, isSlow: Bool, logLimit: Int) {
       self.id = id
       self.isSlow = isSlow
-      let buffering = isSlow ? BufferingPolicy.newest(bytes: 400) : .standard
+      let buffering = isSlow ? RelayBuffering(.newest, 400) : .newest()
       member = MemberState(
         id: id, name: "\(id.rawValue)", processID: 0, buffering: buffering, logLimit: logLimit)
     }

@@ -1,11 +1,10 @@
-/// How often each pattern is asked for, by a group or for the member itself.
-struct PatternCounts {
+/// The patterns that a member asks for, for itself or as one of a group.
+struct Patterns {
   private var entries: [MemberFrame.Interest: Entry] = [:]
 
   private struct Entry {
     var pattern: SubjectPattern
-    var count: Int
-    /// Where the member was when it asked first.
+    /// Where the member was when it asked.
     var since: Position
   }
 
@@ -29,21 +28,19 @@ struct PatternCounts {
     return shared
   }
 
-  /// Counts a pattern, and returns whether it is new.
+  /// Adds a pattern, and returns whether it is new.
   mutating func add(
     _ pattern: SubjectPattern, group: String = "", at position: Position
   ) -> Bool {
     let key = MemberFrame.Interest(pattern: pattern.text, group: group)
-    entries[key, default: Entry(pattern: pattern, count: 0, since: position)].count += 1
-    return entries[key]?.count == 1
+    if entries[key] != nil { return false }
+    entries[key] = Entry(pattern: pattern, since: position)
+    return true
   }
 
-  /// Takes back one count of a pattern, and returns whether it was the last one.
+  /// Removes a pattern, and returns whether it was there.
   mutating func remove(_ pattern: String, group: String = "") -> Bool {
-    let key = MemberFrame.Interest(pattern: pattern, group: group)
-    guard let count = entries[key]?.count else { return false }
-    if count > 1 { entries[key]?.count = count - 1 } else { entries[key] = nil }
-    return count == 1
+    entries.removeValue(forKey: MemberFrame.Interest(pattern: pattern, group: group)) != nil
   }
 
   /// Begins for a new member, which gets the messages after a position.
