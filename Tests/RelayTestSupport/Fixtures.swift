@@ -80,7 +80,7 @@ package final class Member: Sendable {
   package let relay: Relay
   package let ticks = Recorder<Int>(timeout: lostAfter)
   package let events = Recorder<RelayEvent>(timeout: lostAfter)
-  private let tokens: [ObservationToken]
+  package let tokens: [ObservationToken]
 
   package init(
     _ transport: Relay.Transport, _ name: String = "member",
