@@ -37,6 +37,7 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
     self.location = location
   }
 
+  @_optimize(size)
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>

@@ -87,6 +87,7 @@ extension DeliveryJob {
 
 extension Mailbox {
   // Optimized for size, because each part between two suspensions repeats much of the others.
+  @_optimize(size)
   func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
     var batch = RecordBuffer()
     var kept: ObserverList?

@@ -11,6 +11,7 @@ final class EndActions: Sendable {
 
   private let state = Locked(State())
 
+  @_optimize(size)
   func add(_ action: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.hasEnded { state.actions.append(action) }
@@ -20,6 +21,7 @@ final class EndActions: Sendable {
   }
 
   /// Ends `registration` with the lifetime.
+  @_optimize(size)
   func add(_ registration: Registration) {
     let isLate = state.withLock { state in
       if !state.hasEnded { _ = state.registrations.put(registration) }
@@ -37,6 +39,7 @@ final class EndActions: Sendable {
     state.withLock { $0.registrations.drop(registration) }
   }
 
+  @_optimize(size)
   func end() {
     let taken = state.withLock { state in
       state.hasEnded = true

@@ -158,6 +158,7 @@ class ObserverList: @unchecked Sendable {
   }
 
   /// The live registrations of lists without their parts.
+  @_optimize(size)
   static func registrations(
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {

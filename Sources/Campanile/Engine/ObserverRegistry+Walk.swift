@@ -582,6 +582,7 @@ extension ObserverRegistry {
   /// An observer of a state that has missed something is called when it resumes. If it has its own
   /// buffer, it misses only what is skipped where it is called, because a waiting value may still
   /// reach it.
+  @_optimize(size)
   @inline(never)
   private func callSkipped<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
@@ -609,6 +610,7 @@ extension ObserverRegistry {
   /// Skips an observer at the place to which the value was sent.
   ///
   /// - Returns: The call, if it is to be made in a task.
+  @_optimize(size)
   @inline(never)
   private func arriveSkipped<Value>(
     _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,

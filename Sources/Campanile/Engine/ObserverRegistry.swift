@@ -44,6 +44,7 @@ final class ObserverRegistry: @unchecked Sendable {
     var areReportsFinished = false
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
+    @_optimize(size)
     @inline(never)
     fileprivate mutating func note(
       _ registration: Registration, of owner: ObjectIdentifier?, _ living: [Registration]
@@ -309,6 +310,7 @@ extension ObserverRegistry {
   }
 
   /// Ends the registrations in `list` whose owners have died.
+  @_optimize(size)
   @inline(never)
   func endDead(in list: ObserverList) {
     let suspects = withState { _, held in list.registrations(held) }
@@ -332,6 +334,7 @@ extension ObserverRegistry {
   /// check can release one.
   ///
   /// - Returns: The registrations whose owners live, to be checked again.
+  @_optimize(size)
   private func checkOwners() -> [Registration] {
     let checked = withState { $0.ownerSweep.step($1) }
     var living: [Registration] = []

@@ -243,6 +243,7 @@ where Update.Value == Value {
   /// Refuses later observers, and ends the others after the changes that were set before.
   ///
   /// - Parameter isReleased: Whether the observers of the reports end, too.
+  @_optimize(size)
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     checkAccess()

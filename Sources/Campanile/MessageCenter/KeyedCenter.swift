@@ -193,6 +193,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// The observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
+  @_optimize(size)
   package func registrations(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) -> [Registration] {

@@ -90,6 +90,7 @@ public final class MessageCenter: Sendable {
   /// call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }
@@ -187,6 +188,7 @@ public final class MessageCenter: Sendable {
   ///
   /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
   ///   nothing.
+  @_optimize(size)
   @inline(never)
   package func hearers(
     ofType type: any Any.Type, about subject: AnyObject?

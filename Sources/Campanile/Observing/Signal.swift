@@ -49,6 +49,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   }
 
   /// Registers a reader that `buffer` is filled for.
+  @_optimize(size)
   func makeReader(
     _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
   ) -> ValueSequence<Element>.Reader {

@@ -130,11 +130,13 @@ extension ObserverRegistry {
     }
   }
 
+  @_optimize(size)
   @inline(never)
   private func place(_ lists: [ObserverList], _ held: borrowing Held) -> [PlacedList] {
     lists.flatMap { $0.parts(held).map { PlacedList($0, members: $0.members(held)) } }
   }
 
+  @_optimize(size)
   @inline(never)
   private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
     found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
@@ -145,6 +147,7 @@ extension ObserverRegistry {
     found.map { RegistrationDescription($0) }
   }
 
+  @_optimize(size)
   @inline(never)
   private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []

@@ -202,6 +202,7 @@ import Synchronization
   /// their owner has died with the target.
   ///
   /// - Parameter only: The registration of all records, whose counters count them.
+  @_optimize(size)
   mutating func discardAll(of only: Registration? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()

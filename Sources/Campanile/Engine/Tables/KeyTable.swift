@@ -31,6 +31,7 @@ struct KeyTable: ~Copyable, Sendable {
   ///
   /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken
   ///   for an empty one.
+  @_optimize(size)
   func makeTopic(
     of key: String, valueType: any Any.Type, _ registry: ObserverRegistry,
     _ garbage: inout Garbage, _ registryHeld: borrowing ObserverRegistry.Held
