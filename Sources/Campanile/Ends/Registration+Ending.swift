@@ -101,7 +101,7 @@ extension Registration {
   ///
   /// While the registration is paused, its deliveries are skipped, not kept. A value that is posted
   /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
-  /// observer with a bounded buffer either; a value of a state is skipped where it would be delivered.
+  /// observer with a bounded buffer either.
   ///
   /// An observer of a state that has missed something receives the newest value when it resumes.
   public func pause() {

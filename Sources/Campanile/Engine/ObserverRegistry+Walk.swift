@@ -579,9 +579,7 @@ extension ObserverRegistry {
 
   /// Skips an observer that has ended or is paused.
   ///
-  /// An observer of a state that has missed something is called when it resumes. If it has its own
-  /// buffer, it misses only what is skipped where it is called, because a waiting value may still
-  /// reach it.
+  /// An observer of a state that has missed something is called when it resumes.
   @_optimize(size)
   @inline(never)
   private func callSkipped<Value>(
@@ -589,7 +587,7 @@ extension ObserverRegistry {
     _ post: borrowing Post
   ) {
     let registration = { Registration(list: list, id: id, counters: observer.details?.counters) }
-    guard isCalled(observer, isArrival: !observer.hasArrival) else {
+    guard hasResumed(observer) else {
       if !observer.isEnded { note(.skipped, of: post, observer, registration()) }
       return
     }
@@ -616,7 +614,7 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
     in list: ObserverList
   ) -> PreparedCall? {
-    if isCalled(observer, isArrival: true) {
+    if hasResumed(observer) {
       return callArrival(observer, value, post, at: id, in: list)
     }
     if !observer.isEnded {
@@ -625,12 +623,12 @@ extension ObserverRegistry {
     return nil
   }
 
-  /// Notes that an observer of a state misses something, where it would be called.
+  /// Notes that a paused observer of a state misses something.
   ///
-  /// - Returns: Whether it is to be called after all: it has just resumed, or is called elsewhere.
-  private func isCalled(_ observer: AnyObserver, isArrival: Bool) -> Bool {
+  /// - Returns: Whether it has just resumed, and is to be called after all.
+  private func hasResumed(_ observer: AnyObserver) -> Bool {
     if observer.isEnded || observer.details?.onResume == nil { return false }
-    return !isArrival || !observer.noteMiss()
+    return !observer.noteMiss()
   }
 
   /// The observer of a registration, unless it has ended.

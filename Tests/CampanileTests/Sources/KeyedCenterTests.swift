@@ -326,3 +326,43 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 2])
   }
 }
+
+#if DEBUG
+  @Suite("A post under a key held before it looks at the topic it has found", .ownThread)
+  struct KeyedInterleavingTests {
+    /// A number that chooses the set of a key's topic, and one that chooses its place there.
+    private func place(of key: String) throws -> (set: UInt64, place: Int) {
+      let number = try #require(StringIdentity(key)).number
+      return (number >> 59, Int(number >> 2) % 4)
+    }
+
+    @Test(
+      "K2 a post whose topic has lost its place to that of another key reaches its own observers")
+    func placeTaken() throws {
+      let gates = CheckpointGates()
+      let center = KeyedCenter<Int>(registry: gates.makeRegistry())
+      let (heard, otherHeard) = (Recorder<Int>(), Recorder<Int>())
+      // Four topics fill a set from its first place on; a fifth one takes that place.
+      let set = try place(of: "key").set
+      let inSet = try (0..<2_000).map { "other \($0)" }.filter { try place(of: $0).set == set }
+      let keys: [String] = ["key"] + inSet.prefix(3)
+      let fifth = try #require(try inSet.dropFirst(3).first { try place(of: $0).place == 0 })
+      let tokens: [ObservationToken] = (keys + [fifth]).map { key in
+        let recorder = key == "key" ? heard : otherHeard
+        return ObservationToken(
+          center.register(
+            .inPlace(), ObserverBody { recorder.record($0) }, of: key, about: .none, once: false))
+      }
+      for key in keys { center.post(to: key, about: nil) { 0 } }
+      let gate = gates.hold(at: .announced)
+      let wait = onThread { center.post(to: "key", about: nil) { 1 } }
+      gate.waitUntilReached()
+      center.post(to: fifth, about: nil) { 2 }
+      gate.open()
+      wait()
+      #expect(heard.values == [0, 1])
+      #expect(otherHeard.values == [0, 0, 0, 2])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+#endif
