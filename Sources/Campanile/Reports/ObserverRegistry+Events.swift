@@ -76,7 +76,6 @@ extension ObserverRegistry {
   }
 
   /// Reports a registration that was made at `location`.
-  @inline(__always)
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
     if isWatched { send(.registered, registration, location) }
     presence.load()?.look()
@@ -99,7 +98,6 @@ extension ObserverRegistry {
   /// Reports the outcome of a registration, or of a delivery that is part of `post`.
   ///
   /// Under no lock.
-  @inline(__always)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
     _ registration: @autoclosure () -> Registration
@@ -108,7 +106,6 @@ extension ObserverRegistry {
   }
 
   /// Reports the event of a registration whose observer is not at hand.
-  @inline(__always)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
   ) {
@@ -166,7 +163,6 @@ extension ObserverRegistry {
   /// not called: the value is queued in its buffer.
   ///
   /// - Returns: The argument for `end(_:)` when the call has returned.
-  @inline(__always)
   func begin(
     _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
     _ post: borrowing Post
@@ -196,7 +192,6 @@ extension ObserverRegistry {
   }
 
   /// Reports that a call has returned.
-  @inline(__always)
   func end(_ call: consuming ReportedCall?) {
     if let call { endReported(call) }
   }
@@ -254,7 +249,6 @@ struct ReportedCall {
 
 extension ReportedCall? {
   /// Makes the call, so that the tasks that it starts know it.
-  @inline(__always)
   func around<Result>(_ call: () throws -> Result) rethrows -> Result {
     guard let self else { return try call() }
     return try ReportedCall.$origin.withValue(self.origin, operation: call)

@@ -43,7 +43,6 @@ struct Activity: ~Copyable {
   }
 
   /// A job of this priority, unless one that is as urgent is on its way.
-  @inline(__always)
   private mutating func request(_ priority: Urgency) -> Urgency? {
     if jobs &>> priority.bit != 0 { return nil }
     jobs |= 1 &<< priority.bit

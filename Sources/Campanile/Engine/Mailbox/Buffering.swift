@@ -24,7 +24,6 @@ public enum Buffering: Sendable, Hashable {
   }
 
   /// - Parameter count: How many values wait.
-  @inline(__always)
   func admission(beside count: Int) -> Admission {
     switch self {
     case .unbounded: .free

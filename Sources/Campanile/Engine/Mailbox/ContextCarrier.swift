@@ -135,7 +135,6 @@ package final class PostContext: Sendable {
 
 extension PostContext? {
   /// Makes a call with the context in force, if there is one.
-  @inline(__always)
   func restore(around call: () -> Void) {
     if let self { self.restore(from: 0, call) } else { call() }
   }

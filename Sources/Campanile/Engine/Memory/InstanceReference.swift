@@ -29,7 +29,6 @@ final class InstanceReference: @unchecked Sendable {
   /// Hands the place of the value to `body`, unless the deinit of the object has begun.
   ///
   /// - Returns: Whether it has done so.
-  @inline(__always)
   func use(_ body: (UnsafeRawPointer) -> Void) -> Bool {
     guard let kept = object.object else { return false }
     defer { extendLifetime(kept) }

@@ -2,7 +2,6 @@
 ///
 /// It takes the place of `precondition`, which prints nothing in a release build.
 @inlinable
-@inline(__always)
 package func require(
   _ condition: Bool, _ sentence: @autoclosure () -> String,
   file: StaticString = #fileID, line: UInt = #line

@@ -39,7 +39,6 @@ struct ThreadSlot: Sendable {
   }
 
   /// The calling thread's word in the slot, or `nil` at first.
-  @inline(__always)
   var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }
     nonmutating set { unsafe pthread_setspecific(key, newValue) }

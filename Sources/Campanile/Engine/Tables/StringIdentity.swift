@@ -6,7 +6,6 @@ struct StringIdentity: Equatable, Sendable {
   private let words: SIMD2<UInt64>
 
   /// - Returns: `nil` where a string is not two words of 64 bits.
-  @inline(__always)
   init?(_ string: String) {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return nil }
     // SAFETY: the size was compared, every bit of a string is set, and the words are only compared.
@@ -14,7 +13,6 @@ struct StringIdentity: Equatable, Sendable {
   }
 
   /// A number that other words rarely have; greater than 1.
-  @inline(__always)
   var number: UInt64 {
     ((words.x &* 0x9E37_79B9_7F4A_7C15) ^ (words.y &* 0xC2B2_AE3D_27D4_EB4F)) | 2
   }
