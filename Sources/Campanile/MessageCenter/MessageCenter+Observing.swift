@@ -140,7 +140,7 @@ extension MessageCenter {
   }
 }
 
-extension MessageCenter {
+extension MessageCenter: MessageSource {
   /// Registers an observer of all messages of a type.
   @inline(never)
   func register<M: Sendable>(

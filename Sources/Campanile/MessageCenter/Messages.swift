@@ -32,7 +32,7 @@ extension MessageCenter {
   ///
   /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
-    Messages(signal: Signal(CenterMessages.all(self)))
+    Messages(signal: Signal(.all(self)))
   }
 
   /// The messages of a type about one instance.
@@ -45,7 +45,7 @@ extension MessageCenter {
   ///     object at its address after its death is not mistaken for it. If the object has died, or
   ///     its deinit has begun, nothing is received.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
-    Messages(signal: Signal(CenterMessages.of(self, about: subject)))
+    Messages(signal: Signal(.of(self, about: subject)))
   }
 }
 
@@ -59,51 +59,12 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   }
 }
 
-/// The messages of a center, about any subject or about one, as the base of a signal.
-///
-/// The subject is not kept alive. Its name is reserved, so no other subject is mistaken for it, and
-/// no weak reference slows it down.
-enum CenterMessages: MessageSignalBase {
-  case all(MessageCenter)
-  case about(PlainSubject, MessageCenter)
-  /// About a subject that has a lifetime, or is not plain.
-  case aboutOther(Subject, MessageCenter)
-
-  final class Subject: Sendable {
-    let identity: SubjectIdentity
-    /// Ends the registrations, if the instance has a lifetime.
-    let lifetime: EndActions?
-
-    init(_ identity: SubjectIdentity, _ lifetime: EndActions?) {
-      self.identity = identity
-      self.lifetime = lifetime
-    }
-  }
-
+extension SourceMessages {
   @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
     let lifetime = center.registry.lifetime(ofSubject: subject)
     if lifetime == nil, let plain = PlainSubject(subject) { return .about(plain, center) }
     return .aboutOther(Subject(SubjectIdentity(subject), lifetime), center)
-  }
-
-  /// Registers an observer of the messages of type `M`.
-  func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
-  ) -> Registration {
-    // The name is reserved here until the registration has reserved it.
-    switch self {
-    case .all(let center):
-      return center.register(request, body, options)
-    case .about(let subject, let center):
-      defer { extendLifetime(subject) }
-      return center.register(request, body, options, about: subject.name, nil)
-    case .aboutOther(let subject, let center):
-      defer { extendLifetime(subject) }
-      return center.register(
-        request, body, options, about: subject.identity.name, subject.lifetime)
-    }
   }
 }
 

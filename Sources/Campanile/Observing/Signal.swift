@@ -16,7 +16,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   private enum Base: Sendable {
     case source(any SignalBase<Element>)
     /// Of no generic class, which the runtime would look up at each observation.
-    case messages(any MessageSignalBase)
+    case messages(SourceMessages)
   }
 
   private let base: Base
@@ -25,7 +25,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
 
   /// The signal of messages, which are of the type `Element`.
   @inline(__always)
-  init(_ messages: some MessageSignalBase) { base = .messages(messages) }
+  init(_ messages: SourceMessages) { base = .messages(messages) }
 
   /// The signal of `source`.
   public init(_ source: some ObservationSource<Element>) { self = source.signal }
@@ -85,12 +85,4 @@ protocol StateReading<Element>: SignalBase {
   func makeReader(
     _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
   ) -> ValueSequence<Element>.Reader
-}
-
-/// The base of signals of messages: it registers observers of the type that they ask for.
-protocol MessageSignalBase: Sendable {
-  func register<Message: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>
-  ) -> Registration
 }
