@@ -61,6 +61,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// that waits for this call in the same way.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
     deliver(element, Post().tracked(by: tracker))

@@ -97,6 +97,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Inside an asynchronous follower this method does not wait for that follower.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
   public func setAndWait(_ newValue: Value) async throws {
     let tracker = DeliveryTracker()
     storage.set(newValue, tracked: tracker)

@@ -626,6 +626,7 @@ extension ObserverRegistry {
   /// Notes that a paused observer of a state misses something.
   ///
   /// - Returns: Whether it has just resumed, and is to be called after all.
+  @_optimize(size)
   private func hasResumed(_ observer: AnyObserver) -> Bool {
     if observer.isEnded || observer.details?.onResume == nil { return false }
     return !observer.noteMiss()

@@ -13,6 +13,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - old: The value before the change, or `nil` for the first call.
   ///   - new: The value after the change.
+  @inline(__always)
   public init(old: Value?, new: Value) {
     self.old = old
     self.new = new

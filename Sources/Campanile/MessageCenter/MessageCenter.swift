@@ -90,7 +90,6 @@ public final class MessageCenter: Sendable {
   /// call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
-  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }
@@ -102,6 +101,7 @@ public final class MessageCenter: Sendable {
     try await postAndWait(message, Post(subject))
   }
 
+  @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
     let tracker = DeliveryTracker()
     find(message, post.tracked(by: tracker))

@@ -47,6 +47,7 @@ struct MailboxState: ~Copyable {
   /// Adds a record for a target.
   ///
   /// - Returns: The priority of the job to enqueue, if any.
+  @inline(__always)
   mutating func append<Value>(
     _ envelope: Envelope, _ value: Value, by poster: @autoclosure () -> Urgency
   ) -> Urgency? {
