@@ -47,7 +47,7 @@ private final class Presence: Sendable {
 extension ObserverRegistry {
   fileprivate func presence(in list: ObserverList) -> ReadOnlyState<Bool> {
     let hook = presence.load() ?? makePresence(of: list)
-    // It was made below.
+    // `makePresence` stores no other object.
     return (hook.state as! CurrentValue<Bool>).readOnly
   }
 

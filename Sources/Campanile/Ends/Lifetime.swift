@@ -19,12 +19,12 @@ public final class Lifetime: Sendable {
 }
 
 extension ObserverRegistry {
-  /// Ends the registrations of an owner with it, if it has a lifetime.
+  /// What ends with an owner; `nil` if it has no lifetime.
   func lifetime(ofOwner owner: AnyObject) -> EndActions? {
     ownerLifetimes.find(in: owner, Self.findLifetime)
   }
 
-  /// Ends the registrations about a subject with it, if it has a lifetime.
+  /// What ends with a subject; `nil` if it has no lifetime.
   func lifetime(ofSubject subject: AnyObject) -> EndActions? {
     subjectLifetimes.find(in: subject, Self.findLifetime)
   }

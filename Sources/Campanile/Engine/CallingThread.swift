@@ -1,12 +1,14 @@
 /// The calling thread, and the part of the work that its code belongs to.
 ///
-/// Safe access to the thread's record, which no other thread writes.
+/// Safe access to the thread's record.
 package enum CallingThread {
   /// The identifier of the thread, which no other living thread has; never 0.
   package static var id: UInt { ThreadRecord.currentID }
 
   /// How many posts the thread is inside of.
   package static var postDepth: Int { unsafe ThreadRecord.current.pointee.depth }
+
+  // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
 
   /// The number of the reported post whose observer the thread runs; 0 if there is none.
   static var post: UInt64 {

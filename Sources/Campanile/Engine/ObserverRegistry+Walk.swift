@@ -414,6 +414,7 @@ extension ObserverRegistry {
     if isWatched { return false }
     let section = enter(upTo: limit)
     var own = Cursor()
+    // SAFETY: the center keeps both lists, and the poster keeps the center.
     unsafe topic?.list._withUnsafeGuaranteedRef {
       own = unsafe Cursor(Unmanaged.passUnretained($0))
     }

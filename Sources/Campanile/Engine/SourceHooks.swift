@@ -54,7 +54,7 @@ final class EventList: ObserverList, @unchecked Sendable {
   }
 }
 
-/// What a source tells that it may have got its first observer, or lost its last one.
+/// Learns that a source may have got its first observer, or lost its last one.
 final class PresenceHook: Sendable {
   /// The state that says whether there is one.
   let state: any AnyObject & Sendable

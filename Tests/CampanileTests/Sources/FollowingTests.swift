@@ -64,6 +64,19 @@ struct FollowingTests {
     #expect(changes.values == ["0>1", "1>5", "5>6"])
   }
 
+  @Test("K14 A pause keeps nothing: what was set in it is one change, although there is a buffer")
+  func keepsNothing() {
+    let target = ManualTarget()
+    let token = state.changes.observe(on: .target(target, buffering: .newest(4)), record())
+    state.value = 1
+    token.pause()
+    for value in 2...4 { state.value = value }
+    #expect(token.registration.waitingCount == 1)
+    token.resume()
+    target.runJobs()
+    #expect(changes.values == ["0>1", "1>4"])
+  }
+
   @Test("K14 What a full buffer dropped is part of the next change")
   func dropped() {
     let target = ManualTarget()

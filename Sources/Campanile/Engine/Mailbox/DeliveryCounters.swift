@@ -19,7 +19,7 @@ final class DeliveryCounters: Sendable {
   private let calls = Locked(Calls())
 
   // No pair: a count says nothing of other memory.
-  var droppedCount: Int { dropped.load(ordering: .acquiring) }
+  var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
   // No pair: as above.
   func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }

@@ -126,8 +126,8 @@ public final class Mailbox: Sendable {
   }
 
   /// Whether `beginInline` may succeed; asked before what costs more.
-  @inline(__always)
   // No pair: a hint, as in `note`.
+  @inline(__always)
   var mayBeIdle: Bool { isIdle.load(ordering: .relaxed) }
 
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.

@@ -112,13 +112,14 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Topic, in range: ClosedRange<UInt64>
   ) {
+    // SAFETY: topics live as long as the center, and the poster keeps the center.
     unsafe topic.list._withUnsafeGuaranteedRef { self.post(value, post, to: $0, in: range) }
   }
 
   /// Posts to the observers of one topic and to those of any.
   ///
   /// - Parameters:
-  ///   - topic: The topic, which the caller retains, or `nil` if the post may reach only `wide`.
+  ///   - topic: The topic, or `nil` if the post may reach only `wide`.
   ///   - wide: The observers of any topic, which receive `wideValue`; if that is `nil`, they
   ///     receive nothing.
   ///   - limit: The newest registration that may be reached, from before the lists were asked.
@@ -153,7 +154,7 @@ extension ObserverRegistry {
   ) {
     let section = enter(upTo: limit)
     var route = Route()
-    // What is found in the topic is kept by the announcement.
+    // SAFETY: the center keeps the topic, and the announcement what is found in it.
     unsafe topic?.list._withUnsafeGuaranteedRef { route.find(post.subjectID, in: $0) }
     // SAFETY: the source keeps its list.
     if wideValue != nil { route.wide = unsafe route.read(Unmanaged.passUnretained(wide)) }
