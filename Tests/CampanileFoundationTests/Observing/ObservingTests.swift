@@ -48,7 +48,7 @@ struct ObservingTests {
     arguments: [nil, Notification.Name.tick])
   func order(name: Notification.Name?) {
     let (bell, other) = (Bell(), Bell())
-    let tokens = (0..<40).map { index in
+    let tokens = (0..<40).map { (index) -> ObservationToken in
       switch index % 3 {
       case 0: center.observe(name) { [heard] _ in heard.record(index) }
       case 1:

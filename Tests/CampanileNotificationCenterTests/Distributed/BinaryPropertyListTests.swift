@@ -47,10 +47,11 @@ struct BinaryPropertyListTests {
   @Test("A value counts as often as it is referred to")
   func counted() throws {
     // Two dictionaries, four texts, and 2^19 - 1 arrays; then twice as many arrays.
-    let most = (0..<18).map { [UInt8($0 + 1), UInt8($0 + 1)] } + [[]]
+    let most: [[UInt8]] = (1...18).map { [$0, $0] } + [[]]
     try BinaryPropertyList.check(ReferringList.list(most))
+    let more = most.map { references in references.map { $0 + 1 } }
     #expect(throws: DistributedPostError.self) {
-      try BinaryPropertyList.check(ReferringList.list([[1, 1]] + most.map { $0.map { $0 + 1 } }))
+      try BinaryPropertyList.check(ReferringList.list([[1, 1]] + more))
     }
   }
 
