@@ -1,1 +1,1 @@
-../../../Sources/Campanile/Unsafe/Misuse.swift
+../../../Sources/Campanile/Engine/Memory/Misuse.swift
