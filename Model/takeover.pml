@@ -28,8 +28,8 @@
  * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give            each gets what it lacks
  * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
  * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new (run 2)
- * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join            who comes late is repaired
- * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair        what others had before the hub's log is known (run 4)
+ * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join            who comes late is repaired (run 4)
+ * step NOT_ALL_COLLECTED        CampanileRelay/Protocol/HubState+Joining.swift:endGathering    all of it, if one is missing who may lack more (run 4)
  * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts (run 4)
  * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now (run 4)
  * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known (run 4)
@@ -43,7 +43,7 @@
  * in `open`, and `sequenced` for what was recovered. No search finds these missing: MemberState.isNews;
  * HubState.covers; that HubState.give passes over what is older than what a member has; and that it tells
  * members in a recovery the new positions of what they have. Bounded logs, slow members, patterns,
- * requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
+ * requests, flush, `pong`, members that answer late, and deaths of members without a hub are left out.
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C asks to be the hub; C
  * comes when the bus is there already.
@@ -124,12 +124,12 @@ byte everOpen;
 typedef Hub {
   mtype phase;
   bool alive, stopped, checked;
-  byte owner, last, since;
+  bool lacksMember;
+  byte owner, last, since, gap;
   Recovery own, second;
   byte known[2];          /* the highest number of each sender */
   byte log[MESSAGES];     /* positions */
   byte forgotten;
-  byte repair;            /* the member that is repaired, plus one */
   byte waits;             /* who has not answered `collect` */
   byte joined, expected;
   mtype stage[MEMBERS];
@@ -220,6 +220,8 @@ inline claim(i) {
   hub[highest].expected = everOpen;
   each (n, MEMBERS) {
     hub[highest].stage[n] = nothing;
+    when(member[n].stage != away, add(hub[highest].expected, n));
+    when(!member[n].dead && isHeldUp(n), hub[highest].lacksMember = true);
     when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
   }
   n = 0
@@ -407,7 +409,7 @@ inline forgetCollected(g) {
   n = 0
 }
 
-/* HubState.keep */
+/* MessageLog.append */
 #define keep(g, m, to) H.log[m] = to; when(isForgotten(m), add(H.forgotten, m))
 
 /* HubState.endRecovery, recover */
@@ -433,21 +435,16 @@ inline recover(g) {
   openWaiting(g)
 }
 
-/* HubState.repairNext */
-inline repairNext(g) {
-  each (y, MEMBERS) {
-    when(H.phase == isOpen && H.repair == 0 && H.stage[y] == late,
-      x = H.joinedAt[y];
-      when(H.own.last == 0 && GENERATION(x) < g, H.since = x; setRecovery(H.own, true, x, x));
-      H.repair = y + 1;
-      findLowest(g, x);
-      z = MIN(H.since, lowest);
-      ask(g, y, z);
-      each (n, MEMBERS) {
-        when(lowest < H.since && H.stage[n] == isOpen, ask(g, n, lowest))
-      })
-  }
+/* HubState.askLate */
+inline askLate(g, i) {
+  x = H.joinedAt[i];
+  when(H.own.last == 0 && GENERATION(x) < g, H.since = x; H.gap = x; setRecovery(H.own, true, x, x));
+  findLowest(g, x);
+  z = MIN(H.since, lowest);
+  ask(g, i, z)
 }
+
+#define askAllLate(g) each (y, MEMBERS) { when(H.stage[y] == late, askLate(g, y)) }
 
 /* HubState.takeOver, reportLate: one message of its log */
 inline takeOver(g, i, m) {
@@ -473,31 +470,22 @@ inline takeOver(g, i, m) {
     down(g, i) ! sequenced(m, (p -> p : H.own.last)))
 }
 
-/* HubState.endRepair */
-inline endRepair(g) {
-  y = H.repair - 1;
-  each (k, MEMBERS * MESSAGES) {
-    x = H.entries[k];
-    z = k % MESSAGES;
-    when(!OTHERS_UNKNOWN && k / MESSAGES != y && x != NONE && x != 0 && H.log[z] == 0,
-      payloads = (H.afters[k] == FORGOTTEN -> 0 : 7); keep(g, z, x))
-  }
-  x = H.joinedAt[y];
+/* HubState.repair: nobody who comes late is behind the hub's log. */
+inline repair(g, i) {
+  x = H.joinedAt[i];
   findLowest(g, x);
-  H.since = MIN(H.since, lowest);
+  assert(lowest >= H.gap);
   beginMerge();
-  mergeEntries(g, y);
-  step(NO_TAKING_OVER, eachMerged(takeOver(g, y, best)));
+  mergeEntries(g, i);
+  step(NO_TAKING_OVER, eachMerged(takeOver(g, i, best)));
   beginMerge();
   each (k, MESSAGES) {
     z = (has(H.forgotten, k) -> FORGOTTEN : 0);
-    when(H.log[k] && !offers(y, k), unite(k, H.log[k], z))
+    when(H.log[k] && !offers(i, k), unite(k, H.log[k], z))
   }
-  eachMerged(giveOne(g, y, best));
+  eachMerged(giveOne(g, i, best));
   forgetCollected(g);
-  openMember(g, y);
-  H.repair = 0;
-  repairNext(g)
+  openMember(g, i)
 }
 
 #define isUp(g) (H.alive && !H.stopped)
@@ -506,7 +494,7 @@ inline endRepair(g) {
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  H.alive = false; H.checked = false; H.phase = nothing; H.last = 0; H.since = 0; H.repair = 0; H.forgotten = 0;
+  H.alive = false; H.checked = false; H.lacksMember = false; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.forgotten = 0;
   H.known[0] = 0; H.known[1] = 0;
   setRecovery(H.own, false, 0, 0);
   setRecovery(H.second, false, 0, 0);
@@ -530,7 +518,7 @@ inline read(j) {
         when(b0 && b1 && g > 2, setRecovery(H.second, true, b2, b3));
         if
         :: (b0 == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
-        :: !NO_REPAIR && b0 != 0 && H.phase == isOpen -> H.stage[j] = late; repairNext(g)
+        :: !NO_REPAIR && b0 != 0 && H.phase == isOpen -> H.stage[j] = late; askLate(g, j)
         :: b0 != 0 && H.phase == recovering -> H.stage[j] = late
         :: else -> H.stage[j] = joining
         fi
@@ -541,8 +529,8 @@ inline read(j) {
         entry(j, 1) = b1; after(j, 1) = b4;
         entry(j, 2) = b2; after(j, 2) = b5;
         if
-        :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> recover(g); repairNext(g)
-        :: H.phase == isOpen && H.repair && H.waits == 0 -> endRepair(g)
+        :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> recover(g); askAllLate(g)
+        :: H.phase == isOpen && H.stage[j] == late -> repair(g, j)
         :: else
         fi
       /* HubState.post */
@@ -573,10 +561,11 @@ end:
         when(H.stage[y] == joining && x, findLowest(g, x); z = MIN(z, lowest))
       }
       H.since = (z == NONE -> 0 : z);
+      H.gap = (H.lacksMember && !NOT_ALL_COLLECTED -> 0 : H.since);
       each (y, MEMBERS) {
-        when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.since))
+        when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.gap))
       }
-      when(H.waits == 0, recover(g); repairNext(g))
+      when(H.waits == 0, recover(g); askAllLate(g))
     }
   :: read(A)
   :: read(B)

@@ -309,10 +309,12 @@ final class MemberLink: RelayLink {
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
-    if !hubAnswers, let hub { expected.remove(hub) }
+    // The last hub is silent if it is alive.
+    let isSilent = !hubAnswers && hub.flatMap { expected.remove($0) } != nil
     let server = try HubServer(
-      generation: generation, busID: busID, own: id, expected: expected, folder: folder,
-      logLimit: max(HubState.standardLogLimit, logLimit), silenceLimit: silence.ofMembers,
+      generation: generation, busID: busID, own: id, expected: expected, lacksMember: isSilent,
+      folder: folder, logLimit: max(HubState.standardLogLimit, logLimit),
+      silenceLimit: silence.ofMembers,
       patience: patience, claim: claim
     ) { [weak self] reason in self?.reportRefusal(reason) }
     server.start()

@@ -35,8 +35,6 @@ struct HubMember {
   var collected: [LogEntry] = []
   var given: [MemberFrame.Shared] = []
   var collectToken: UInt64?
-  /// Whether it has not answered such a question in time: it is not asked again until it does.
-  var isDeaf = false
   var floor = Position.none
 
   /// Whether a reply has been sent to it, and not all has been written since.
@@ -51,7 +49,7 @@ struct HubMember {
     case joining
     /// Is asked for its log while the hub recovers.
     case recovering
-    /// Has messages of an older generation, and waits for its turn to be repaired.
+    /// Has been part of an older generation, and is asked for its log when the hub is open.
     case late
     /// Is part of the generation, and receives all that it subscribes to.
     case open

@@ -52,12 +52,10 @@ extension HubState {
       endGathering(&actions)
     case .recovering: break
     case .open:
-      if members[place].stage == .joining {
-        open(place, &actions)
-        handOutAll(&actions)
-        sendPeers(newcomer: place, &actions)
-      }
-      repairNext(&actions)
+      if isLate { return askLate(place, &actions) }
+      open(place, &actions)
+      handOutAll(&actions)
+      sendPeers(newcomer: place, &actions)
     }
   }
 
@@ -70,11 +68,13 @@ extension HubState {
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
+    // What a member lacks that is missing is not known, so all that the members have kept is asked for.
+    gap = lacksMember ? .none : min(since, settled)
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
       members[place].stage = .recovering
-      ask(place, since: min(since, settled), &actions)
+      ask(place, since: gap, &actions)
     }
     endRecovery(&actions)
   }
@@ -90,16 +90,13 @@ extension HubState {
     _ token: UInt64, _ floor: Position, _ place: Int, _ actions: inout [HubAction]
   ) {
     guard members[place].collectToken == token else {
-      // The answer to a question that has been given up.
+      // The answer to an earlier question.
       members[place].collected = []
-      members[place].isDeaf = false
       return
     }
     members[place].collectToken = nil
-    members[place].isDeaf = false
     members[place].floor = floor
-    endRecovery(&actions)
-    endRepair(&actions)
+    if isOpen { repair(place, &actions) } else { endRecovery(&actions) }
   }
 
   /// Opens the hub once all logs are there.
@@ -116,7 +113,7 @@ extension HubState {
     actions.append(.opened)
     handOutAll(&actions)
     sendPeers(&actions)
-    repairNext(&actions)
+    for place in members.indices where members[place].stage == .late { askLate(place, &actions) }
   }
 
   /// Merges the logs of the members, and sends each member what it lacks.
@@ -136,6 +133,7 @@ extension HubState {
       log.append(LogEntry(message: message, isForgotten: merged[index].isForgotten))
       while log.trim() != nil {}
     }
+    gap = max(gap, answered.map { members[$0].floor }.max() ?? .none)
     for place in answered {
       let floor = answered.filter { $0 != place }.map { members[$0].floor }.max() ?? .none
       give(merged, floor: floor, to: place, &actions)
@@ -245,6 +243,7 @@ extension HubState {
     switch phase {
     case .gathering(let expected, let ticks):
       let isOver = ticks + 1 >= patience
+      if isOver && !expected.isEmpty { lacksMember = true }
       phase = .gathering(expected: isOver ? [] : expected, ticks: ticks + 1)
       endGathering(&actions)
     case .recovering(let ticks):
@@ -253,11 +252,10 @@ extension HubState {
       // One that has much to send takes its time.
       for place in members.indices
       where members[place].collectToken != nil && members[place].silentTicks >= patience {
-        members[place].stage = .late
+        (members[place].stage, members[place].collectToken) = (.late, nil)
       }
       endRecovery(&actions)
-    case .open:
-      tickRepair(&actions)
+    case .open: break
     }
   }
 }

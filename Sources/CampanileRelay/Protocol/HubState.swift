@@ -29,10 +29,12 @@ struct HubState {
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// The log has all after this position that a present member knows.
+  /// Whether a member of an earlier generation lives and did not come in time.
+  var lacksMember: Bool
+  /// The members that took part in the recovery had everything up to here.
   var since = Position.none
-  /// What late members may have missed is after this position, which may be before the log.
-  var repairedSince: Position?
+  /// Of what was posted up to here, the log may lack what those members knew.
+  var gap = Position.none
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
@@ -46,7 +48,6 @@ struct HubState {
   private static let longestActivity = 10
 
   var lastToken: UInt64 = 0
-  var repair: Repair?
   var flushes: [Flush] = []
 
   enum Phase {
@@ -71,15 +72,17 @@ struct HubState {
   ///   - generation: A number that no hub of this bus has had.
   ///   - own: The member in the hub's process. The transport connects it as any other.
   ///   - expected: The members that are alive. The hub waits for them before it opens.
+  ///   - lacksMember: Whether another one is alive, and silent.
   ///   - logLimit: The bytes that the hub's log may have.
   ///   - silenceLimit: The ticks of 100 ms after which a silent member counts as stopped.
   ///   - patience: The ticks that the hub waits for members, and then for their logs, if it is to
   ///     wait longer than that.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
-    logLimit: Int = standardLogLimit, silenceLimit: Int = SilenceLimits().ofMembers,
-    patience: Int? = nil
+    lacksMember: Bool = false, logLimit: Int = standardLogLimit,
+    silenceLimit: Int = SilenceLimits().ofMembers, patience: Int? = nil
   ) {
+    self.lacksMember = lacksMember
     self.silenceLimit = silenceLimit
     self.patience = patience ?? silenceLimit
     self.generation = generation
@@ -148,7 +151,6 @@ struct HubState {
     handOutAll(&actions)
     endFlushes(&actions)
     endRecovery(&actions)
-    repairLeft(member.connection, &actions)
   }
 
   /// An expected member is dead.
@@ -186,7 +188,6 @@ struct HubState {
       // Not if the question has been given up.
       if members[place].collectToken == nil { break }
       members[place].collected.append(entry)
-      repair?.idleTicks = 0
     case .given(let shared):
       if members[place].collectToken != nil { members[place].given.append(shared) }
     case .taken(let shared): taken(shared, by: place, &actions)
@@ -237,7 +238,7 @@ struct HubState {
 
   /// Whether there is something to wait for, so that time matters.
   var needsTicks: Bool {
-    activeTicks > 0 || !isOpen || repair != nil || !flushes.isEmpty
+    activeTicks > 0 || !isOpen || !flushes.isEmpty
       || groups.values.contains { $0.count > 0 }
       || members.contains { !$0.asked.isEmpty || !$0.inHand.isEmpty || $0.stage == .greeting }
   }
