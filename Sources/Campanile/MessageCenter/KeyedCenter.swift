@@ -8,7 +8,7 @@
 /// A post finds the observers of its subject by the subject, whatever key they observe. Observers
 /// of other subjects do not slow it.
 package final class KeyedCenter<Value: Sendable>: Sendable {
-  private let registry: ObserverRegistry
+  let registry: ObserverRegistry
   /// The observers of any key.
   private let wide: TopicList
   /// A subject about which nothing is posted.
@@ -31,18 +31,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.finishReports()
   }
 
-  /// Reports what happens at this center.
-  package var events: Signal<SourceEvent> { registry.events }
-
-  /// An object that has the values described for as long as it is kept.
-  package var valueWish: ValueWish { ValueWish(registry) }
+  /// What shows the events and the observers of the center.
+  package func inspection(named name: String) -> SourceInspection {
+    SourceInspection(self, named: name)
+  }
 
   /// Ends every observation, and refuses later ones.
   package func finish() {
-    registry.finish { _ in lists }
+    registry.finish(lists)
   }
-
-  private var lists: [ObserverList] { keys.lists + [wide] }
 
   // MARK: Posting
 
@@ -208,15 +205,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   // MARK: Looking
 
   /// The live observations, oldest first, with their keys as names.
-  package var registrations: [RegistrationDescription] {
-    // Under the lock, because the list of a registration may be released after it.
-    registry.describe { _ in lists }
-  }
+  package var registrations: [RegistrationDescription] { inspection(named: "").registrations }
 
   /// The live observations under a title, as text of at most 200 lines.
-  package func listing(under title: String) -> String {
-    registry.listing(under: title) { _ in lists }
-  }
+  package func listing(under title: String) -> String { inspection(named: title).listing }
+}
+
+extension KeyedCenter: InspectedSource {
+  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { keys.lists + [wide] }
 }
 
 private final class Nobody: Sendable {}

@@ -158,7 +158,7 @@ public final class MessageCenter: Sendable {
   /// began on another thread may still be running when this method returns. A second call does
   /// nothing.
   ///
-  /// The observers of ``events`` and ``failures`` stay until the center is released.
+  /// The observers of ``Traceable/events`` and ``failures`` stay until the center is released.
   ///
   /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
   /// finished, because unrelated parts of the program observe it: to do so is a precondition
@@ -173,16 +173,9 @@ public final class MessageCenter: Sendable {
   }
 
   @inline(never)
-  private func end() { registry.finish { topics.lists($0) + [wide] } }
+  private func end() { registry.finish(lists) }
 
   // MARK: Looking
-
-  /// The live observations, oldest first, for debugging.
-  ///
-  /// - Complexity: O(*n* log *n*).
-  public var registrations: [RegistrationDescription] {
-    registry.describe { topics.lists($0) + [wide] }
-  }
 
   /// The observers that would receive a message of a type, oldest first.
   ///
@@ -202,29 +195,6 @@ public final class MessageCenter: Sendable {
       }
     }
   }
-
-  /// The number of observations that have not ended.
-  ///
-  /// Observations of an owner that has died do not count.
-  ///
-  /// - Complexity: O(*n*) in the observations: each owner is checked.
-  public var observerCount: Int { registry.count { topics.lists($0) + [wide] } }
-}
-
-extension MessageCenter: CustomStringConvertible {
-  /// The center's label and its live observations, one per line.
-  ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them. Use ``registrations`` for all of them.
-  public var description: String {
-    let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
-    return registry.listing(under: name) { topics.lists($0) + [wide] }
-  }
-}
-
-extension MessageCenter: CustomReflectable {
-  /// Empty, so that a debugger shows the description alone.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The shared center.

@@ -125,7 +125,7 @@ public final class Multicast<Delegate> {
 
 extension Multicast {
   /// Reports what happens at this multicast, where each call is a post; see
-  /// ``MessageCenter/events``.
+  /// ``Traceable/events``.
   ///
   /// After an error, `called` and `returned` are also reported for each remaining member, which is
   /// not called.

@@ -226,16 +226,19 @@
 
     @Test("Nothing is looked at while no browser shows the page")
     func idle() async throws {
-      let source = WatchedSource()
+      let (source, place) = (Broadcaster<Int>(), WatchedPlace())
+      let token = source.observe(on: .target(place)) { _ in }
       let inspector = Inspector(of: source)
       let page = try await inspector.serve(quick)
-      source.broadcaster.send(1)
+      source.send(1)
+      let count = place.looks.count
       #expect(try await PageClient.ask(page, page.request()).status == 200)
-      #expect(source.looks.values.isEmpty)
+      #expect(place.looks.count == count)
       let stream = try #require(try await PageEvents(page))
       _ = try await stream.rows("types", of: TypeRow.self) { _ in true }
-      #expect(!source.looks.values.isEmpty)
+      #expect(place.looks.count > count)
       await page.stop()
+      withExtendedLifetime(token) {}
     }
 
     @Test("Stopping ends the streams and frees the port")
@@ -451,17 +454,16 @@
     }
   }
 
-  /// A source that notes who looks at its registrations.
-  private final class WatchedSource: Traceable {
-    let broadcaster = Broadcaster<Int>()
+  /// A place that notes each look at what waits there, and runs nothing.
+  private final class WatchedPlace: DeliveryTarget {
     let looks = Recorder<Int>()
-    let traceName = "watched"
+    private let waiting = Mailbox()
 
-    var events: Signal<SourceEvent> { broadcaster.events }
-
-    var registrations: [RegistrationDescription] {
+    var mailbox: Mailbox {
       looks.record(1)
-      return broadcaster.registrations
+      return waiting
     }
+
+    func enqueue(_ job: DeliveryJob) {}
   }
 #endif
