@@ -210,21 +210,22 @@ extension ObserverRegistry {
     }
   }
 
-  /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  /// Ends what lists hold, each without its parts, oldest first, and refuses every later
+  /// registration.
   ///
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
-  func finish(_ lists: (borrowing Held) -> [ObserverList]) {
+  func finish(_ parts: (borrowing Held) -> [ObserverList]) {
     let ordered = Self.oldestFirst(
       withState { state, held -> [LiveRegistration] in
         state.isFinished = true
-        return registrations(in: lists(held), held)
+        return ObserverList.members(of: parts(held), held)
       })
     endAll(ordered)
   }
 
   @inline(never)
-  func finish(_ lists: [ObserverList]) { finish { _ in lists } }
+  func finish(_ lists: [ObserverList]) { finish { held in lists.flatMap { $0.parts(held) } } }
 
   // A function of its own, so that no frame keeps the observers while they end: each is released in
   // its turn.
@@ -239,12 +240,6 @@ extension ObserverRegistry {
     for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
-  }
-
-  /// The live registrations of `lists`, in no particular order.
-  @inline(never)
-  func registrations(in lists: [ObserverList], _ held: borrowing Held) -> [LiveRegistration] {
-    lists.flatMap { $0.registrations(held) }
   }
 
   /// The posts in progress.

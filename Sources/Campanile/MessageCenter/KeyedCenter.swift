@@ -38,7 +38,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// Ends every observation, and refuses later ones.
   package func finish() {
-    registry.finish(lists)
+    registry.finish(parts)
   }
 
   // MARK: Posting
@@ -212,7 +212,9 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 }
 
 extension KeyedCenter: InspectedSource {
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { keys.lists + [wide] }
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    (keys.lists + [wide]).flatMap { $0.parts(held) }
+  }
 }
 
 private final class Nobody: Sendable {}

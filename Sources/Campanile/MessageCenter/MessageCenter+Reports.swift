@@ -22,8 +22,8 @@ extension MessageCenter: Traceable, CustomStringConvertible, CustomReflectable {
 }
 
 extension MessageCenter: InspectedSource {
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
-    topics.lists(held) + [wide]
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    topics.parts(held) + wide.parts(held)
   }
 
   /// The step through this center.

@@ -173,7 +173,7 @@ public final class MessageCenter: Sendable {
   }
 
   @inline(never)
-  private func end() { registry.finish(lists) }
+  private func end() { registry.finish(parts) }
 
   // MARK: Looking
 
@@ -191,7 +191,7 @@ public final class MessageCenter: Sendable {
     // Its name is its own while it lives.
     return withExtendedLifetime(subject) {
       registry.describe { held in
-        topics.registrations(of: type, about: name, held) + wide.registrations(held)
+        topics.parts(of: type, about: name, held) + wide.parts(held)
       }
     }
   }

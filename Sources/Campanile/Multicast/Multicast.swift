@@ -117,10 +117,10 @@ public final class Multicast<Delegate> {
   /// Memberships of a member that has died do not count.
   ///
   /// - Complexity: O(*n*) in the memberships: each member is checked.
-  public var count: Int { registry.count { _ in [list] } }
+  public var count: Int { registry.count(list.parts) }
 
   /// The live memberships, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe([list]) }
+  public var registrations: [RegistrationDescription] { registry.describe(list.parts) }
 }
 
 extension Multicast {

@@ -70,7 +70,7 @@ package struct SourceList<Value>: Sendable {
   package var ended: Registration { Registration(list: list, id: 0, counters: nil) }
 
   /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe([list]) }
+  package var registrations: [RegistrationDescription] { registry.describe(list.parts) }
 
   /// This list without the type of its values, for generic code that has the type under another
   /// name.

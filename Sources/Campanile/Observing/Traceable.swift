@@ -35,14 +35,18 @@ extension Traceable {
   /// The live observations, oldest first, for debugging.
   ///
   /// - Complexity: O(*n* log *n*).
-  public var registrations: [RegistrationDescription] { inspection.source.descriptions }
+  public var registrations: [RegistrationDescription] {
+    inspection.source.registry.describe(inspection.source.parts)
+  }
 
   /// The number of observations that have not ended.
   ///
   /// Observations of an owner that has died do not count.
   ///
   /// - Complexity: O(*n*) in the observations: each owner is checked.
-  public var observerCount: Int { inspection.source.liveCount }
+  public var observerCount: Int {
+    inspection.source.registry.count(inspection.source.parts)
+  }
 }
 
 extension Traceable where Self: AnyObject {
@@ -75,31 +79,14 @@ public struct SourceInspection: Traceable {
   /// A closure that reads the live observations without keeping the source alive, with one
   /// description for all that differ in numbers alone.
   package var groupsReader: @Sendable () -> [RegistrationDescription] {
-    { [weak source] in source.map { $0.registry.groups($0.lists) } ?? [] }
+    { [weak source] in source.map { $0.registry.groups($0.parts) } ?? [] }
   }
 
   /// An object that has the posted values described for as long as it is kept.
   package var valueWish: ValueWish { ValueWish(source.registry) }
 
   /// The live observations under the name, as text of at most 200 lines.
-  package var listing: String { source.registry.listing(under: name, source.lists) }
-}
-
-/// An object whose lists are inspected: a source, or one list for sources in other modules.
-protocol InspectedSource: AnyObject, Sendable {
-  var registry: ObserverRegistry { get }
-
-  /// All lists of the source.
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList]
-}
-
-extension InspectedSource {
-  fileprivate var descriptions: [RegistrationDescription] { registry.describe(lists) }
-  fileprivate var liveCount: Int { registry.count(lists) }
-}
-
-extension ObserverList: InspectedSource {
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { [self] }
+  package var listing: String { source.registry.listing(under: name, source.parts) }
 }
 
 /// Access to the source of a registration, for sources in other modules that have no name.

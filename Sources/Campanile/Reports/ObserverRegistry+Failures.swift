@@ -70,7 +70,7 @@ extension SourceReports {
   /// Whether an observer of the failures would be called now: one with a living owner and without a
   /// pause.
   fileprivate var hasFailureListeners: Bool {
-    failures.registry.describe([failures]).contains { !$0.isPaused }
+    failures.registry.describe(failures.parts).contains { !$0.isPaused }
   }
 
   func send(_ event: SourceEvent) { send(event, to: events) }

@@ -53,15 +53,17 @@ struct TopicTable: ~Copyable, Sendable {
     return list
   }
 
-  /// The live registrations that a message of a type reaches.
-  func registrations(
+  /// The lists that a message of a type reaches, without their parts.
+  func parts(
     of type: any Any.Type, about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
-    unsafe list(of: type)?.takeUnretainedValue().registrations(about: subject, held) ?? []
+  ) -> [ObserverList] {
+    unsafe list(of: type)?.takeUnretainedValue().parts(about: subject, held) ?? []
   }
 
-  /// Every list.
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
+  /// Every list, without its parts.
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    map.objects(held).flatMap { $0.parts(held) }
+  }
 }
 
 /// The list of a message type, as a plain word; valid as long as the center.
