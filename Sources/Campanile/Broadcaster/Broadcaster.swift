@@ -63,10 +63,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
-    let tracker = DeliveryTracker()
-    deliver(element, Post().tracked(by: tracker))
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { deliver(element, Post().tracked(by: $0)) }
   }
 
   /// Ends every observation of this source that `owner` owns.
@@ -94,9 +91,7 @@ extension Broadcaster: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+    list.register(request, body, options)
   }
 }
 

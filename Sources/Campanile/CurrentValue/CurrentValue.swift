@@ -99,10 +99,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func setAndWait(_ newValue: Value) async throws {
-    let tracker = DeliveryTracker()
-    storage.set(newValue, tracked: tracker)
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { storage.set(newValue, tracked: $0) }
   }
 
   /// Changes the value in place, with every other reader and writer waiting, then notifies the

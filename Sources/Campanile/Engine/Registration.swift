@@ -26,12 +26,17 @@ public struct Registration: Sendable, Hashable {
   }
 }
 
+extension ObserverList {
+  /// What a source returns if it refuses a registration.
+  var ended: Registration { Registration(list: self, id: 0, counters: nil) }
+}
+
 /// A registration that has not ended, with its observer.
 struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
 
-  /// Returns the descriptions in the order of registration.
+  /// Returns the registrations in the order in which they were made.
   @inline(never)
   static func oldestFirst(_ found: [Self]) -> [Self] {
     found.ordered { $0.registration.id < $1.registration.id }

@@ -150,7 +150,7 @@ extension MessageCenter: MessageSource {
     request.isOnce = options.isOnce
     return request.register(body, with: registry) { _, held in
       topics.destination(of: M.self, registry, held)
-    } ?? ended
+    } ?? wide.ended
   }
 
   /// Registers an observer of messages about a subject.
@@ -162,11 +162,8 @@ extension MessageCenter: MessageSource {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {
       topics.destination(of: M.self, about: subject, registry, &$0, $1)
-    } ?? ended
+    } ?? wide.ended
   }
-
-  /// A registration that has ended.
-  var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 }
 
 /// Overloads with a subject, so that the compiler's error says where to pass it.

@@ -103,10 +103,7 @@ public final class MessageCenter: Sendable {
 
   @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
-    let tracker = DeliveryTracker()
-    find(message, post.tracked(by: tracker))
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { find(message, post.tracked(by: $0)) }
   }
 
   // MARK: Removing

@@ -100,7 +100,7 @@ extension Registration {
 
   /// The number of deliveries that wait for the observer, in its own buffer and at its shared place.
   package var backlog: Int {
-    let target = list.registry.withState { _, _ in (list as? GroupList)?.targetGroup?.target }
-    return waitingCount + (target?.mailbox.waitingCount ?? 0)
+    let shared = list.registry.withState { _, _ in (list as? GroupList)?.targetGroup?.mailbox }
+    return waitingCount + (shared?.waitingCount ?? 0)
   }
 }

@@ -11,7 +11,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   ///
   /// It is valid while that instance lives. A later instance may have the same identity, and the
   /// observer does not receive its messages.
-  public package(set) var subject: ObjectIdentifier?
+  public let subject: ObjectIdentifier?
   /// The type of the owner, or `nil` if a token keeps the registration.
   public let ownerType: (any AnyObject.Type)?
   /// Where the observer runs.
@@ -29,9 +29,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let line: Int
   /// The handle of the registration.
   public let registration: Registration
-  /// The target that the observer shares with others, while that is there.
-  package var sharedTarget: (any DeliveryTarget)? { target?.target }
-  fileprivate let target: TargetReference?
+  /// The mailbox of the target that the observer shares with others.
+  package let sharedMailbox: Mailbox?
   /// The number of alike registrations that a description from `groups` stands for.
   package internal(set) var groupCount = 1
 
@@ -52,24 +51,18 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   }
 }
 
-/// A weak reference in an object, so that what contains it is copied as plain words.
-private final class TargetReference: Sendable {
-  weak let target: (any DeliveryTarget)?
-  init(_ target: any DeliveryTarget) { self.target = target }
-}
-
 /// A live registration that is to be described, with what its list says under the lock.
 private struct Described {
   let registration: Registration
   let observer: AnyObserver
-  let target: (any DeliveryTarget)?
+  let mailbox: Mailbox?
   let key: String?
 
   /// Whether the descriptions of the two differ in numbers alone.
   func isAlike(_ other: Self) -> Bool {
     let (list, otherList) = (registration.list, other.registration.list)
     let (details, otherDetails) = (observer.details, other.observer.details)
-    return list.valueType == otherList.valueType && key == other.key && target === other.target
+    return list.valueType == otherList.valueType && key == other.key && mailbox === other.mailbox
       && (list.subject == nil) == (otherList.subject == nil)
       && observer.isPaused == other.observer.isPaused
       && details?.ownerType == otherDetails?.ownerType
@@ -172,9 +165,10 @@ extension ObserverRegistry {
   private func live(_ parts: (borrowing Held) -> [ObserverList]) -> [Described] {
     let found = withState { _, held in
       parts(held).flatMap { list in
-        let (target, key) = ((list as? GroupList)?.targetGroup?.target, list.topicKey)
+        let (mailbox, key) = ((list as? GroupList)?.targetGroup?.mailbox, list.topicKey)
         return list.members(held).map {
-          Described(registration: $0.registration, observer: $0.observer, target: target, key: key)
+          Described(
+            registration: $0.registration, observer: $0.observer, mailbox: mailbox, key: key)
         }
       }
     }
@@ -192,6 +186,6 @@ extension RegistrationDescription {
       isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
       droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
       line: observer.location.line, registration: registration,
-      target: found.target.map { TargetReference($0) })
+      sharedMailbox: found.mailbox)
   }
 }

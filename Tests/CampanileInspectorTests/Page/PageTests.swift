@@ -1,11 +1,11 @@
 #if Page
-  import Campanile
   import CampanileFoundation
   import Dispatch
   import Foundation
   import Testing
   import TestSupport
 
+  @testable import Campanile
   @testable import CampanileInspector
 
   private struct Asked: MessageCenter.Message { var text = "" }
@@ -226,19 +226,17 @@
 
     @Test("Nothing is looked at while no browser shows the page")
     func idle() async throws {
-      let (source, place) = (Broadcaster<Int>(), WatchedPlace())
-      let token = source.observe(on: .target(place)) { _ in }
+      let list = WatchedList(registry: ObserverRegistry(), valueType: Int.self)
+      let source = Broadcaster<Int>(registry: list.registry, list: list)
       let inspector = Inspector(of: source)
       let page = try await inspector.serve(quick)
       source.send(1)
-      let count = place.looks.count
       #expect(try await PageClient.ask(page, page.request()).status == 200)
-      #expect(place.looks.count == count)
+      #expect(list.looks.values.isEmpty)
       let stream = try #require(try await PageEvents(page))
       _ = try await stream.rows("types", of: TypeRow.self) { _ in true }
-      #expect(place.looks.count > count)
+      #expect(!list.looks.values.isEmpty)
       await page.stop()
-      withExtendedLifetime(token) {}
     }
 
     @Test("Stopping ends the streams and frees the port")
@@ -454,16 +452,13 @@
     }
   }
 
-  /// A place that notes each look at what waits there, and runs nothing.
-  private final class WatchedPlace: DeliveryTarget {
+  /// A list that notes each look at its registrations.
+  private final class WatchedList: ObserverList, @unchecked Sendable {
     let looks = Recorder<Int>()
-    private let waiting = Mailbox()
 
-    var mailbox: Mailbox {
+    override func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
       looks.record(1)
-      return waiting
+      return super.parts(held)
     }
-
-    func enqueue(_ job: DeliveryJob) {}
   }
 #endif
