@@ -63,7 +63,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
-    try await DeliveryTracker.wait { deliver(element, Post().tracked(by: $0)) }
+    try await DeliveryTracker.wait { send(element, trackedBy: $0) }
   }
 
   /// Ends every observation of this source that `owner` owns.

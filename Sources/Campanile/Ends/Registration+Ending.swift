@@ -1,9 +1,6 @@
 import Dispatch
 
 extension Registration {
-  /// The subject of the registration, or `nil` for any.
-  var subject: ObjectIdentifier? { list.subject?.id }
-
   /// The number of the registration: unique in its source, and greater than all earlier ones.
   ///
   /// It is 0 if the source refused the registration. All such handles of one source are equal.
@@ -124,11 +121,6 @@ extension Registration {
   ///
   /// - Returns: Whether `tellMissed` is to follow, under no lock.
   func takeBackPause() -> Bool { ask(.takeBackPause) }
-
-  /// The registration with its observer, unless it has ended.
-  var live: LiveRegistration? {
-    list.registry.observer(of: self).map { LiveRegistration(registration: self, observer: $0) }
-  }
 
   func tellMissed() {
     list.registry.observer(of: self)?.details?.onResume?(self)

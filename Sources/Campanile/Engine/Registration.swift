@@ -35,10 +35,10 @@ extension ObserverList {
 struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
+}
 
-  /// Returns the registrations in the order in which they were made.
+extension [Registration] {
+  /// The registrations in the order in which they were made.
   @inline(never)
-  static func oldestFirst(_ found: [Self]) -> [Self] {
-    found.ordered { $0.registration.id < $1.registration.id }
-  }
+  var oldestFirst: [Registration] { ordered { $0.id < $1.id } }
 }

@@ -141,23 +141,11 @@ extension MessageCenter {
 }
 
 extension MessageCenter: MessageSource {
-  /// Registers an observer of all messages of a type.
+  /// Registers an observer of the messages of a type, about a subject or about any.
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
-  ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, held in
-      topics.destination(of: M.self, registry, held)
-    } ?? wide.ended
-  }
-
-  /// Registers an observer of messages about a subject.
-  @inline(never)
-  func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: EndActions?
+    _ options: SourceOptions<M>, about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {

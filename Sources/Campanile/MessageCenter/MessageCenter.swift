@@ -183,8 +183,7 @@ public final class MessageCenter: Sendable {
   package func hearers(
     ofType type: any Any.Type, about subject: AnyObject?
   ) -> [RegistrationDescription] {
-    var name: SubjectName?
-    if let subject { name = SubjectName(known: subject) }
+    let name = subject.flatMap { SubjectName(known: $0) }
     // Its name is its own while it lives.
     return withExtendedLifetime(subject) {
       registry.describe { held in

@@ -181,7 +181,8 @@ extension RegistrationDescription {
     let (registration, observer) = (found.registration, found.observer)
     let details = observer.details
     self.init(
-      valueType: registration.list.valueType, name: found.key, subject: registration.subject,
+      valueType: registration.list.valueType, name: found.key,
+      subject: registration.list.subject?.id,
       ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
       isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
       droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
