@@ -55,10 +55,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
-  /// buffer, or discarded with its target. A delivery to a sequence ends when the value is stored.
-  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
-  /// that waits for this call in the same way.
+  /// ``MessageCenter/postAndWait(_:)`` says when a delivery ends, and for what it does not wait.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)

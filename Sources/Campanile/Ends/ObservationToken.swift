@@ -43,7 +43,7 @@ public final class ObservationToken: Sendable {
   public func cancel() -> Registration.Cancellation {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
     defer { state.store(id | Self.endedBit, ordering: .relaxed) }
-    return .init(list.end(id, counters), counters)
+    return list.end(id, counters)
   }
 
   /// Leaves the registration to a bag: the release of the token does not end it.

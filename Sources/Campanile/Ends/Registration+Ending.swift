@@ -6,26 +6,6 @@ extension Registration {
   /// It is 0 if the source refused the registration. All such handles of one source are equal.
   public var number: UInt64 { id }
 
-  /// The result of ``cancel()``.
-  public enum Cancellation: Sendable, Hashable {
-    /// The registration has ended, and no call of its observer is running on another thread.
-    case ended
-    /// The registration has ended; a call that began earlier may still be running on another
-    /// thread.
-    case endedWhileMaybeRunning
-    /// The registration had ended before.
-    case alreadyEnded
-
-    init(_ ending: Ending, _ counters: DeliveryCounters?) {
-      self =
-        switch ending {
-        case .late: .alreadyEnded
-        case .now(let mayBeRunning):
-          mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
-        }
-    }
-  }
-
   /// Ends the registration.
   ///
   /// After this method returns, no call begins, neither by a post in progress nor by a queued
@@ -39,9 +19,7 @@ extension Registration {
   /// - Complexity: O(log *n*) in the number of observers in the list, and O(1) for one of the
   ///   newest.
   @discardableResult
-  public func cancel() -> Cancellation {
-    Cancellation(list.registry.end(self), counters)
-  }
+  public func cancel() -> Cancellation { list.registry.end(self) }
 
   /// The result of a wait for the calls in progress.
   public enum Wait: Sendable, Hashable {

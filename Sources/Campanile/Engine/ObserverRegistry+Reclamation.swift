@@ -114,14 +114,6 @@ extension LimboList {
   }
 }
 
-/// How a registration ended, as seen by the call that tried to end it.
-enum Ending {
-  /// The registration had ended before.
-  case late
-  /// Ended now, by the caller; whether a call that had begun on another thread may still run.
-  case now(mayBeRunning: Bool)
-}
-
 extension ObserverRegistry {
   /// Ends one registration: no call of it begins after this has returned.
   ///
@@ -130,7 +122,7 @@ extension ObserverRegistry {
   @discardableResult
   func end(
     _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
-  ) -> Ending {
+  ) -> Registration.Cancellation {
     end(registration.id, in: registration.list, registration.counters, whenLeft: resume)
   }
 
@@ -140,7 +132,7 @@ extension ObserverRegistry {
   func end(
     _ id: UInt64, in list: ObserverList, _ counters: DeliveryCounters?,
     whenLeft resume: (@Sendable () -> Void)? = nil
-  ) -> Ending {
+  ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
@@ -176,7 +168,7 @@ extension ObserverRegistry {
       return unsafe observer
     }
     defer { if !mustWait { resume?() } }
-    guard let ended = unsafe ended else { return .late }
+    guard let ended = unsafe ended else { return .alreadyEnded }
     unsafe ended._withUnsafeGuaranteedRef { observer in
       note(.ended, observer, Registration(list: list, id: id, counters: counters))
       observer.details?.onEnd?(Registration(list: list, id: id, counters: counters))
@@ -186,7 +178,7 @@ extension ObserverRegistry {
     // The observer and the garbage go here, unless posts in progress hold them.
     unsafe ended.release()
     garbage = Garbage()
-    return .now(mayBeRunning: mayBeRunning)
+    return mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
@@ -341,7 +333,7 @@ extension ObserverRegistry {
 
 extension ObserverList {
   /// Ends one registration of this list, for a caller that keeps the list.
-  func end(_ id: UInt64, _ counters: DeliveryCounters?) -> Ending {
+  func end(_ id: UInt64, _ counters: DeliveryCounters?) -> Registration.Cancellation {
     // SAFETY: the list keeps its registry.
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
       $0.end(id, in: self, counters)

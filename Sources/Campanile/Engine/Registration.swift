@@ -8,12 +8,6 @@ public struct Registration: Sendable, Hashable {
   let id: UInt64
   let counters: DeliveryCounters?
 
-  init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
-    self.list = list
-    self.id = id
-    self.counters = counters
-  }
-
   /// Whether two handles name the same registration.
   public static func == (one: Self, other: Self) -> Bool {
     one.id == other.id && one.list.registry === other.list.registry
@@ -23,6 +17,19 @@ public struct Registration: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(id)
     hasher.combine(ObjectIdentifier(list.registry))
+  }
+}
+
+extension Registration {
+  /// The result of ``cancel()``.
+  public enum Cancellation: Sendable, Hashable {
+    /// The registration has ended, and no call of its observer is running on another thread.
+    case ended
+    /// The registration has ended; a call that began earlier may still be running on another
+    /// thread.
+    case endedWhileMaybeRunning
+    /// The registration had ended before.
+    case alreadyEnded
   }
 }
 

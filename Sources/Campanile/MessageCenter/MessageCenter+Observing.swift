@@ -11,9 +11,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with one message at a time, in the order of the posts. With `.immediate`,
-  ///     threads that post at once may call it at once. If it throws, the center's `failures` report
-  ///     the error, and the other observers are still called.
+  ///   - observer: Called with one message at a time, in the order of the posts.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate,
@@ -40,9 +38,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one message at a time, in the order of the posts. With
-  ///     `.immediate`, threads that post at once may call it at once. If it throws, the center's
-  ///     `failures` report the error, and the other observers are still called.
+  ///   - observer: Called with the owner and one message at a time, in the order of the posts.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -65,8 +61,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called on the main actor. If it throws, the center's `failures` report the
-  ///     error, and the other observers are still called.
+  ///   - observer: Called on the main actor.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery,
@@ -95,8 +90,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner, on the main actor. If it throws, the center's `failures`
-  ///     report the error, and the other observers are still called.
+  ///   - observer: Called with the owner, on the main actor.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -123,8 +117,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the actor, isolated to it. If it throws, the center's `failures`
-  ///     report the error, and the other observers are still called.
+  ///   - observer: Called with the actor, isolated to it.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(

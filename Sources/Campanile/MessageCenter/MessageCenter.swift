@@ -16,7 +16,9 @@
 /// observers of any message, if they were registered when it began. An observer that registers
 /// during a post receives the next one, and an observer that ends before its turn is skipped.
 /// Observers of one place, the posting thread or one target, are called in the order in which they
-/// registered, unless they are asynchronous or bounded.
+/// registered, unless they are asynchronous or bounded. An immediate observer may be called by
+/// several threads at once, if they post at once. If an observer throws, the ``failures`` report the
+/// error, and the other observers are still called.
 ///
 /// All methods are safe from any thread and from inside an observer, because no lock is held while
 /// an observer runs, or while its captured values are released.
