@@ -207,7 +207,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// The live observations, oldest first, with their keys as names.
   package var registrations: [RegistrationDescription] { inspection(named: "").registrations }
 
-  /// The live observations under a title, as text of at most 200 lines.
+  /// The live observations under a title, as text.
   package func listing(under title: String) -> String { inspection(named: title).listing }
 }
 

@@ -14,15 +14,8 @@
 /// during a call is called by the next one, and one that leaves before its turn is skipped. The
 /// multicast does not keep its members alive.
 ///
-/// A call ends with the first error that the closure throws. To get an answer from the members, use
-/// ``first(_:)`` or ``allSatisfy(_:)``:
-///
-/// ```swift
-/// let cover = delegates.first { $0.cover(of: track) }
-/// if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
-/// ```
-///
-/// The multicast is Sendable if its members are.
+/// To get an answer from the members, use ``first(_:)`` or ``allSatisfy(_:)``. The multicast is Sendable
+/// if its members are.
 public final class Multicast<Delegate> {
   private let registry = ObserverRegistry()
   private let list: ObserverList

@@ -52,8 +52,8 @@ extension Traceable {
 extension Traceable where Self: AnyObject {
   /// The name of the source and its live observations, one per line.
   ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them. Use ``Traceable/registrations`` for all of them.
+  /// Of more than 150 observations, those that are alike share a line with their number, and the most
+  /// frequent 150 lines are shown. Use ``Traceable/registrations`` for all of them.
   public var description: String { inspection.listing }
 
   /// Empty, so that a debugger shows the description alone.
@@ -85,7 +85,7 @@ public struct SourceInspection: Traceable {
   /// An object that has the posted values described for as long as it is kept.
   package var valueWish: ValueWish { ValueWish(source.registry) }
 
-  /// The live observations under the name, as text of at most 200 lines.
+  /// The live observations under the name, as text.
   package var listing: String { source.registry.listing(under: name, source.parts) }
 }
 

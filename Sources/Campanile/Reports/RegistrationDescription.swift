@@ -93,7 +93,8 @@ extension ObserverRegistry {
   /// The descriptions, oldest first.
   @inline(never)
   func describe(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    oldestFirst(parts).map { RegistrationDescription($0) }
+    live(parts).ordered { $0.registration.id < $1.registration.id }
+      .map { RegistrationDescription($0) }
   }
 
   /// The number.
@@ -131,35 +132,26 @@ extension ObserverRegistry {
     return groups
   }
 
-  /// The descriptions under a title, as text of at most 200 lines.
+  /// The descriptions under a title, oldest first.
   ///
-  /// Of very many registrations the oldest are described. The others are counted by the line that
-  /// registered them.
+  /// Of more than 150, those that differ in numbers alone share a line, and the most frequent 150 lines
+  /// are shown.
   @inline(never)
   func listing(under title: String, _ parts: (borrowing Held) -> [ObserverList]) -> String {
-    let found = oldestFirst(parts)
-    let (most, half) = (150, 75)
-    let described = found.count <= most ? found.count : half
-    var lines = [title]
-    for one in found.prefix(described) { lines.append(RegistrationDescription(one).description) }
-    if described < found.count {
-      var counts: [CallSite: Int] = [:]
-      for one in found[described...] { counts[one.observer.location, default: 0] += 1 }
-      // In the order of the lines, so that the same registrations give the same text.
-      let places = counts.map { (count: $1, place: "\($0.fileName):\($0.line)") }
-        .ordered { ($1.count, $0.place) < ($0.count, $1.place) }
-      lines.append("and \(found.count - described) more, counted by the line that registered them:")
-      for one in places.prefix(half) { lines.append("\(one.count) at \(one.place)") }
-      let rest = places.dropFirst(half)
-      if !rest.isEmpty {
-        lines.append("\(rest.reduce(0) { $0 + $1.count }) at \(rest.count) other lines")
-      }
+    let most = 150
+    if count(parts) <= most {
+      return ([title] + describe(parts).map(\.description)).joined(separator: "\n  ")
     }
+    // In the order of the lines, so that the same registrations give the same text.
+    let groups = groups(parts).map { (count: $0.groupCount, text: $0.description) }
+      .ordered { ($1.count, $0.text) < ($0.count, $1.text) }
+    var lines = [title]
+    for (count, text) in groups.prefix(most) {
+      lines.append(count == 1 ? text : "\(count) times \(text)")
+    }
+    let rest = groups.dropFirst(most).reduce(0) { $0 + $1.count }
+    if rest > 0 { lines.append("and \(rest) others") }
     return lines.joined(separator: "\n  ")
-  }
-
-  private func oldestFirst(_ parts: (borrowing Held) -> [ObserverList]) -> [Described] {
-    live(parts).ordered { $0.registration.id < $1.registration.id }
   }
 
   private func live(_ parts: (borrowing Held) -> [ObserverList]) -> [Described] {
