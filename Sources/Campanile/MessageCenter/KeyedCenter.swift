@@ -16,10 +16,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private let keys = KeyTable()
 
   /// Creates a center without observers.
-  package convenience init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    self.init(registry: ObserverRegistry())
-    if let onError { registry.reports.observeFailures(onError) }
-  }
+  package convenience init() { self.init(registry: ObserverRegistry()) }
 
   init(registry: ObserverRegistry) {
     self.registry = registry
