@@ -40,23 +40,10 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
   public var signal: Signal<KVOChange<Value>> { Signal(base: base) }
 }
 
-extension KeyPathChanges: Traceable, ValueDescribing {
-  /// Reports the changes that have observers as posts, and all observers of the key path: those of
-  /// controllers, and one for each value of this type.
-  public var events: Signal<SourceEvent> { base.registration.sourceEvents }
-
-  /// The live observations of the key path, of all forms, oldest first.
-  public var registrations: [RegistrationDescription] { base.registration.sourceRegistrations }
-
-  /// The name of the key path in traces.
-  public var traceName: String { base.name }
-
-  /// A closure that reads the live observations.
-  public var registrationsReader: @Sendable () -> [RegistrationDescription] {
-    { [registration = base.registration] in registration.sourceRegistrations }
-  }
-
-  package var valueWish: ValueWish { base.registration.sourceValueWish }
+extension KeyPathChanges: Traceable {
+  /// What shows the changes that have observers, as posts, and all observers of the key path: those
+  /// of controllers, and one for each value of this type.
+  public var inspection: SourceInspection { base.registration.inspection(named: base.name) }
 }
 
 /// The changes of one key path, as the base of a signal.

@@ -299,8 +299,7 @@ extension NotificationCenter: Hashable {
 extension NotificationCenter: CustomStringConvertible {
   /// The live observations, one line each.
   ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them.
+  /// Of more than 150 observations, those that are alike share a line with their number.
   public var description: String { topics.listing(under: "NotificationCenter") }
 }
 

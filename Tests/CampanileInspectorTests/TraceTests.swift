@@ -393,19 +393,16 @@ private struct Broken: Error {}
 /// A source that calls a closure once, when it is about to be followed.
 private final class Disturbed: Traceable {
   let broadcaster = Broadcaster<Int>()
-  let traceName = "disturbed"
   private let disturbance: Locked<(@Sendable () -> Void)?>
 
   init(_ disturbance: @escaping @Sendable () -> Void) { self.disturbance = Locked(disturbance) }
 
-  var registrations: [RegistrationDescription] { broadcaster.registrations }
-
-  var events: Signal<SourceEvent> {
+  var inspection: SourceInspection {
     let disturb = disturbance.withLock { disturb in
       defer { disturb = nil }
       return disturb
     }
     disturb?()
-    return broadcaster.events
+    return broadcaster.inspection.named("disturbed")
   }
 }

@@ -55,18 +55,12 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
-  /// buffer, or discarded with its target. A delivery to a sequence ends when the value is stored.
-  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
-  /// that waits for this call in the same way.
+  /// ``MessageCenter/postAndWait(_:)`` says when a delivery ends, and for what it does not wait.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
-    let tracker = DeliveryTracker()
-    deliver(element, Post().tracked(by: tracker))
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { send(element, trackedBy: $0) }
   }
 
   /// Ends every observation of this source that `owner` owns.
@@ -79,21 +73,11 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns the values that it had stored. A
-  /// second call does nothing. The observers of ``events`` and ``failures`` stay until the
-  /// broadcaster is released.
+  /// second call does nothing. The observers of ``Traceable/events`` and ``failures`` stay until
+  /// the broadcaster is released.
   public func finish() {
     registry.finish([list])
   }
-
-  /// The number of observations that have not ended.
-  ///
-  /// Observations of an owner that has died do not count.
-  ///
-  /// - Complexity: O(*n*) in the observations: each owner is checked.
-  public var observerCount: Int { registry.count { _ in [list] } }
-
-  /// The live observations, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe([list]) }
 
   /// The read-only view of the broadcaster: it can be observed, and cannot send.
   public var signal: Signal<Element> { Signal(base: self) }
@@ -104,9 +88,7 @@ extension Broadcaster: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+    list.register(request, body, options)
   }
 }
 
@@ -115,38 +97,12 @@ extension Broadcaster where Element == Void {
   public func send() { send(()) }
 }
 
-extension Broadcaster: CustomStringConvertible {
-  /// The live observations, one per line.
-  ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them. Use ``registrations`` for all of them.
-  public var description: String {
-    registry.listing(under: "Broadcaster of \(Element.self)") { _ in [list] }
+extension Broadcaster: Traceable, CustomStringConvertible, CustomReflectable {
+  /// What shows the events and the observers of the broadcaster.
+  public var inspection: SourceInspection {
+    SourceInspection(list, named: "Broadcaster of \(Element.self)")
   }
-}
-
-extension Broadcaster: CustomReflectable {
-  /// Empty, so that a debugger shows the description alone.
-  public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Broadcaster {
-  /// Reports each send, call and registration of this broadcaster; see ``MessageCenter/events``.
-  public var events: Signal<SourceEvent> { registry.events }
 
   /// Reports the errors that observers of this broadcaster throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.failures }
-}
-
-extension Broadcaster: Traceable {
-  /// `Broadcaster of`, followed by the type of its values.
-  public var traceName: String { "Broadcaster of \(Element.self)" }
-}
-
-extension Broadcaster: RegistrationGrouping {
-  package var registrationGroups: [RegistrationDescription] { registry.groups { _ in [list] } }
-}
-
-extension Broadcaster: ValueDescribing {
-  package var valueWish: ValueWish { ValueWish(registry) }
 }

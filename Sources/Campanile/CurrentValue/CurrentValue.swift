@@ -99,10 +99,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func setAndWait(_ newValue: Value) async throws {
-    let tracker = DeliveryTracker()
-    storage.set(newValue, tracked: tracker)
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { storage.set(newValue, tracked: $0) }
   }
 
   /// Changes the value in place, with every other reader and writer waiting, then notifies the
@@ -146,22 +143,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// It waits its turn, as a change does: if a change is being delivered at that moment, the
   /// observations end after it, and after those that were set before this call. Deliveries that are
   /// queued elsewhere are not made. A sequence still returns what it has stored. The value can still
-  /// be read and set. A second call does nothing. The observers of ``events`` and ``failures`` stay
-  /// until the state is released.
+  /// be read and set. A second call does nothing. The observers of ``Traceable/events`` and
+  /// ``failures`` stay until the state is released.
   public func finish() {
     storage.finish()
-  }
-
-  /// The number of observations that have not ended.
-  ///
-  /// Observations of an owner that has died do not count.
-  ///
-  /// - Complexity: O(*n*) in the observations: each owner is checked.
-  public var observerCount: Int { storage.registry.count { _ in [storage.list] } }
-
-  /// The live observations, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] {
-    storage.registry.describe([storage.list])
   }
 
   /// The read-only view of the state: it can be read and observed, and cannot be set.
@@ -183,37 +168,15 @@ extension CurrentValue: StateBase {
   func tap(_ taps: Taps) -> @Sendable () -> Value { taps.tap(storage) }
 }
 
-extension CurrentValue: CustomStringConvertible {
-  /// The value and the live observations, one per line.
-  ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them. Use ``registrations`` for all of them.
-  public var description: String {
-    storage.registry.listing(under: "CurrentValue \(value)") { _ in [storage.list] }
+extension CurrentValue: Traceable, CustomStringConvertible, CustomReflectable {
+  /// What shows the events and the observers of the state.
+  public var inspection: SourceInspection {
+    SourceInspection(list, named: "CurrentValue of \(Value.self)")
   }
-}
-
-extension CurrentValue: CustomReflectable {
-  /// Empty, so that a debugger shows the description alone.
-  public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension CurrentValue {
-  /// Reports each set, call and registration of this state; see ``MessageCenter/events``.
-  ///
-  /// A set during a notification is reported at once, on the setting thread, with `posted` and
-  /// `postReturned`. The followers are called later, and those events have the same post number.
-  public var events: Signal<SourceEvent> { registry.events }
 
   /// Reports the errors that followers of this state throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.failures }
-}
 
-extension CurrentValue: Traceable {
-  /// `CurrentValue of`, followed by the type of its value.
-  public var traceName: String { "CurrentValue of \(Value.self)" }
-}
-
-extension CurrentValue: ValueDescribing {
-  package var valueWish: ValueWish { ValueWish(registry) }
+  /// The value and the live observations, one per line, as of other sources.
+  public var description: String { inspection.named("CurrentValue \(value)").listing }
 }

@@ -13,7 +13,7 @@ import Synchronization
 public final class ObservationToken: Sendable {
   private let list: ObserverList
   private let counters: DeliveryCounters?
-  /// The identifier, and whether the token has ended the registration already, in its highest bit.
+  /// The identifier, and in its highest bit whether the release of the token is to end nothing.
   private let state: Atomic<UInt64>
 
   private static let endedBit: UInt64 = 1 << 63
@@ -43,7 +43,13 @@ public final class ObservationToken: Sendable {
   public func cancel() -> Registration.Cancellation {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
     defer { state.store(id | Self.endedBit, ordering: .relaxed) }
-    return .init(list.end(id, counters), counters)
+    return list.end(id, counters)
+  }
+
+  /// Leaves the registration to a bag: the release of the token does not end it.
+  func disarm() {
+    // No pair: the release of the token comes after all other uses.
+    state.bitwiseOr(Self.endedBit, ordering: .relaxed)
   }
 
   /// Ends the registration and blocks until no call is running; see
@@ -66,6 +72,6 @@ public final class ObservationToken: Sendable {
   /// Whether the registration has not ended.
   public var isActive: Bool { registration.isActive }
 
-  /// Stores the token in `bag`, which keeps it.
+  /// Ends the registration with `bag`, and no longer with the release of the token.
   public func store(in bag: TokenBag) { bag.insert(self) }
 }

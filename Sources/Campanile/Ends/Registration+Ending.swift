@@ -1,33 +1,10 @@
 import Dispatch
 
 extension Registration {
-  /// The subject of the registration, or `nil` for any.
-  var subject: ObjectIdentifier? { list.subject?.id }
-
   /// The number of the registration: unique in its source, and greater than all earlier ones.
   ///
   /// It is 0 if the source refused the registration. All such handles of one source are equal.
   public var number: UInt64 { id }
-
-  /// The result of ``cancel()``.
-  public enum Cancellation: Sendable, Hashable {
-    /// The registration has ended, and no call of its observer is running on another thread.
-    case ended
-    /// The registration has ended; a call that began earlier may still be running on another
-    /// thread.
-    case endedWhileMaybeRunning
-    /// The registration had ended before.
-    case alreadyEnded
-
-    init(_ ending: Ending, _ counters: DeliveryCounters?) {
-      self =
-        switch ending {
-        case .late: .alreadyEnded
-        case .now(let mayBeRunning):
-          mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
-        }
-    }
-  }
 
   /// Ends the registration.
   ///
@@ -42,9 +19,7 @@ extension Registration {
   /// - Complexity: O(log *n*) in the number of observers in the list, and O(1) for one of the
   ///   newest.
   @discardableResult
-  public func cancel() -> Cancellation {
-    Cancellation(list.registry.end(self), counters)
-  }
+  public func cancel() -> Cancellation { list.registry.end(self) }
 
   /// The result of a wait for the calls in progress.
   public enum Wait: Sendable, Hashable {
@@ -105,7 +80,10 @@ extension Registration {
   ///
   /// An observer of a state that has missed something receives the newest value when it resumes.
   public func pause() {
-    _ = ask(.pause)
+    _ = ask { observer in
+      observer.pause()
+      return true
+    }
   }
 
   /// Undoes one ``pause()``.
@@ -123,19 +101,14 @@ extension Registration {
   /// Takes one pause back, without a call of the observer.
   ///
   /// - Returns: Whether `tellMissed` is to follow, under no lock.
-  func takeBackPause() -> Bool { ask(.takeBackPause) }
-
-  /// The registration with its observer, unless it has ended.
-  var live: LiveRegistration? {
-    list.registry.observer(of: self).map { LiveRegistration(registration: self, observer: $0) }
-  }
+  func takeBackPause() -> Bool { ask { $0.isPaused && $0.resume() } }
 
   func tellMissed() {
     list.registry.observer(of: self)?.details?.onResume?(self)
   }
 
   /// Whether deliveries are being skipped.
-  public var isPaused: Bool { ask(.isPaused) }
+  public var isPaused: Bool { ask { $0.isPaused } }
 
   /// Whether the registration has not ended and its owner, if there is one, has not died.
   public var isActive: Bool {
@@ -147,27 +120,14 @@ extension Registration {
   ///
   /// While the only call of a `.once` observer runs in a task, this is true although the
   /// registration is no longer active, and ending the registration cancels the task.
-  var isKept: Bool { ask(.isKept) }
+  var isKept: Bool { ask { _ in true } }
 
-  /// A question or a request of a handle to its observer, under the lock of the source.
-  private enum Question {
-    case isKept, isPaused, pause, takeBackPause
-  }
-
+  /// Asks the observer under the lock of the source.
+  ///
   /// - Returns: The answer; false if the registration has ended.
-  // Apart: what takes a closure is compiled for each one.
   @inline(never)
-  private func ask(_ question: Question) -> Bool {
-    list.registry.withObserver(of: self) { observer in
-      switch question {
-      case .isKept: return true
-      case .isPaused: return observer.isPaused
-      case .takeBackPause: return observer.isPaused && observer.resume()
-      case .pause:
-        observer.pause()
-        return true
-      }
-    } ?? false
+  private func ask(_ question: (AnyObserver) -> Bool) -> Bool {
+    list.registry.withObserver(of: self, question) ?? false
   }
 
   /// The number of values that the registration's buffer dropped, or that waited there when the target

@@ -18,32 +18,19 @@ public final class TokenBag: Sendable {
   /// Protected by the lock.
   private struct State {
     var registrations: Set<Registration> = []
-    /// Kept so that a token outlives its bag's use of it; each once.
-    var tokens: [ObservationToken] = []
     var pauseCount = 0
     var schedule = PurgeSchedule(from: 32)
 
     /// Forgets the registrations that have ended by themselves, once in a while.
     ///
-    /// Not those whose only call runs in a task, which the release of their token would cancel.
-    ///
     /// - Returns: What to release outside the lock: a handle may be the last to keep its source's
     ///   closures.
-    mutating func purge() -> ([ObservationToken], Set<Registration>) {
-      guard schedule.isDue(registrations.count) else { return ([], []) }
+    mutating func purge() -> Set<Registration> {
+      guard schedule.isDue(registrations.count) else { return [] }
       let before = registrations
       for registration in before where !registration.isKept { registrations.drop(registration) }
-      var (kept, ended): ([ObservationToken], [ObservationToken]) = ([], [])
-      for token in tokens {
-        if registrations.contains(token.registration) {
-          kept.append(token)
-        } else {
-          ended.append(token)
-        }
-      }
-      tokens = kept
       schedule.note(registrations.count)
-      return (ended, before)
+      return before
     }
   }
 
@@ -54,11 +41,12 @@ public final class TokenBag: Sendable {
 
   deinit { cancel() }
 
-  /// Keeps `token`; its observation ends with the bag.
+  /// Ends the observation of `token` with the bag; the release of the token no longer does.
   ///
   /// If the bag is paused, the observation is paused as many times.
   public func insert(_ token: ObservationToken) {
-    insert(token.registration, keeping: token)
+    insert(token.registration)
+    token.disarm()
   }
 
   /// Ends `registration` with the bag.
@@ -66,19 +54,11 @@ public final class TokenBag: Sendable {
   /// If the bag is paused, the registration is paused as many times. Inserting a registration twice
   /// has no further effect.
   public func insert(_ registration: Registration) {
-    insert(registration, keeping: nil)
-  }
-
-  private func insert(_ registration: Registration, keeping token: ObservationToken?) {
     withExtendedLifetime(state.withLock { $0.purge() }) {}
     // Pausing is done under the lock, so that a pause or resume of the bag meanwhile is not missed;
     // it runs nothing foreign.
     state.withLock { state in
-      let isNew = state.registrations.put(registration)
-      if let token, isNew || !state.tokens.contains(where: { $0 === token }) {
-        state.tokens.append(token)
-      }
-      guard isNew else { return }
+      guard state.registrations.put(registration) else { return }
       for _ in 0..<state.pauseCount { registration.pause() }
     }
   }
@@ -91,12 +71,11 @@ public final class TokenBag: Sendable {
     let taken = state.withLock { state in
       defer {
         state.registrations = []
-        state.tokens = []
         state.schedule = PurgeSchedule(from: 32)
       }
-      return (state.registrations, state.tokens)
+      return state.registrations
     }
-    for registration in taken.0 { registration.cancel() }
+    for registration in taken { registration.cancel() }
   }
 
   /// Pauses all observations in the bag until ``resume()`` has been called once for each pause.
@@ -116,12 +95,12 @@ public final class TokenBag: Sendable {
   /// ``Registration/resume()``; those of one state in the order in which they registered.
   @_optimize(size)
   public func resume() {
-    let resumed = state.withLock { state -> [LiveRegistration] in
+    let resumed = state.withLock { state -> [Registration] in
       if state.pauseCount == 0 { return [] }
       state.pauseCount -= 1
-      return state.registrations.compactMap { $0.takeBackPause() ? $0.live : nil }
+      return state.registrations.filter { $0.takeBackPause() }
     }
-    for one in LiveRegistration.oldestFirst(resumed) { one.registration.tellMissed() }
+    for one in resumed.oldestFirst { one.tellMissed() }
   }
 
   /// Whether the bag is paused.

@@ -32,7 +32,7 @@ extension ObserverList {
       _, _ in .list(self)
     }
     if let registration { lifetime?.add(registration) }
-    return registration ?? Registration(list: self, id: 0, counters: nil)
+    return registration ?? ended
   }
 
   /// Calls `body` with each member, until it throws.

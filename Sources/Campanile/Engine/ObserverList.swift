@@ -141,34 +141,26 @@ class ObserverList: @unchecked Sendable {
     [self] + (currentGroups?.groups ?? []).map { $0.list }
   }
 
-  /// The observers of this list alone, with the numbers of their registrations.
-  func members(_ held: borrowing ObserverRegistry.Held) -> [(id: UInt64, observer: AnyObserver)] {
+  /// The live registrations of this list without its parts.
+  @_optimize(size)
+  func members(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     guard let entries else { return [] }
-    var found: [(id: UInt64, observer: AnyObserver)] = []
+    var found: [LiveRegistration] = []
     for index in 0..<entries.count where entries.address(at: index) != 0 {
       let observer = unsafe observer(at: index, held).takeUnretainedValue()
-      found.append((entries.number(at: index), observer))
+      let registration = Registration(
+        list: self, id: entries.number(at: index), counters: observer.details?.counters)
+      found.append(LiveRegistration(registration: registration, observer: observer))
     }
     return found
   }
 
-  /// The live registrations of this list and its parts.
-  func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
-    Self.registrations(of: parts(held), held)
-  }
-
   /// The live registrations of lists without their parts.
-  @_optimize(size)
-  static func registrations(
+  @inline(never)
+  static func members(
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
-    lists.flatMap { list in
-      list.members(held).map { id, observer in
-        LiveRegistration(
-          registration: Registration(list: list, id: id, counters: observer.details?.counters),
-          observer: observer)
-      }
-    }
+    lists.flatMap { $0.members(held) }
   }
 }
 

@@ -114,14 +114,6 @@ extension LimboList {
   }
 }
 
-/// How a registration ended, as seen by the call that tried to end it.
-enum Ending {
-  /// The registration had ended before.
-  case late
-  /// Ended now, by the caller; whether a call that had begun on another thread may still run.
-  case now(mayBeRunning: Bool)
-}
-
 extension ObserverRegistry {
   /// Ends one registration: no call of it begins after this has returned.
   ///
@@ -130,7 +122,7 @@ extension ObserverRegistry {
   @discardableResult
   func end(
     _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
-  ) -> Ending {
+  ) -> Registration.Cancellation {
     end(registration.id, in: registration.list, registration.counters, whenLeft: resume)
   }
 
@@ -140,7 +132,7 @@ extension ObserverRegistry {
   func end(
     _ id: UInt64, in list: ObserverList, _ counters: DeliveryCounters?,
     whenLeft resume: (@Sendable () -> Void)? = nil
-  ) -> Ending {
+  ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
@@ -176,7 +168,7 @@ extension ObserverRegistry {
       return unsafe observer
     }
     defer { if !mustWait { resume?() } }
-    guard let ended = unsafe ended else { return .late }
+    guard let ended = unsafe ended else { return .alreadyEnded }
     unsafe ended._withUnsafeGuaranteedRef { observer in
       note(.ended, observer, Registration(list: list, id: id, counters: counters))
       observer.details?.onEnd?(Registration(list: list, id: id, counters: counters))
@@ -186,7 +178,7 @@ extension ObserverRegistry {
     // The observer and the garbage go here, unless posts in progress hold them.
     unsafe ended.release()
     garbage = Garbage()
-    return .now(mayBeRunning: mayBeRunning)
+    return mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
@@ -210,28 +202,22 @@ extension ObserverRegistry {
     }
   }
 
-  /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  /// Ends what lists hold, each without its parts, oldest first, and refuses every later
+  /// registration.
   ///
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
-  func finish(_ lists: (borrowing Held) -> [ObserverList]) {
-    let ordered = Self.oldestFirst(
-      withState { state, held -> [LiveRegistration] in
-        state.isFinished = true
-        return registrations(in: lists(held), held)
-      })
-    endAll(ordered)
+  func finish(_ parts: (borrowing Held) -> [ObserverList]) {
+    // Without the observers: each is released in its turn.
+    let ended = withState { state, held -> [Registration] in
+      state.isFinished = true
+      return ObserverList.members(of: parts(held), held).map(\.registration)
+    }
+    endAll(ended.oldestFirst)
   }
 
   @inline(never)
-  func finish(_ lists: [ObserverList]) { finish { _ in lists } }
-
-  // A function of its own, so that no frame keeps the observers while they end: each is released in
-  // its turn.
-  @inline(never)
-  private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
-    LiveRegistration.oldestFirst(found).map(\.registration)
-  }
+  func finish(_ lists: [ObserverList]) { finish { held in lists.flatMap { $0.parts(held) } } }
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
@@ -239,12 +225,6 @@ extension ObserverRegistry {
     for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
-  }
-
-  /// The live registrations of `lists`, in no particular order.
-  @inline(never)
-  func registrations(in lists: [ObserverList], _ held: borrowing Held) -> [LiveRegistration] {
-    lists.flatMap { $0.registrations(held) }
   }
 
   /// The posts in progress.
@@ -353,7 +333,7 @@ extension ObserverRegistry {
 
 extension ObserverList {
   /// Ends one registration of this list, for a caller that keeps the list.
-  func end(_ id: UInt64, _ counters: DeliveryCounters?) -> Ending {
+  func end(_ id: UInt64, _ counters: DeliveryCounters?) -> Registration.Cancellation {
     // SAFETY: the list keeps its registry.
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
       $0.end(id, in: self, counters)

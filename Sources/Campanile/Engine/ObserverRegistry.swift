@@ -313,7 +313,7 @@ extension ObserverRegistry {
   @_optimize(size)
   @inline(never)
   func endDead(in list: ObserverList) {
-    let suspects = withState { _, held in list.registrations(held) }
+    let suspects = withState { _, held in ObserverList.members(of: list.parts(held), held) }
     for suspect in suspects { endDead(suspect.registration, suspect.observer) }
   }
 

@@ -8,12 +8,6 @@ public struct Registration: Sendable, Hashable {
   let id: UInt64
   let counters: DeliveryCounters?
 
-  init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
-    self.list = list
-    self.id = id
-    self.counters = counters
-  }
-
   /// Whether two handles name the same registration.
   public static func == (one: Self, other: Self) -> Bool {
     one.id == other.id && one.list.registry === other.list.registry
@@ -26,14 +20,32 @@ public struct Registration: Sendable, Hashable {
   }
 }
 
+extension Registration {
+  /// The result of ``cancel()``.
+  public enum Cancellation: Sendable, Hashable {
+    /// The registration has ended, and no call of its observer is running on another thread.
+    case ended
+    /// The registration has ended; a call that began earlier may still be running on another
+    /// thread.
+    case endedWhileMaybeRunning
+    /// The registration had ended before.
+    case alreadyEnded
+  }
+}
+
+extension ObserverList {
+  /// What a source returns if it refuses a registration.
+  var ended: Registration { Registration(list: self, id: 0, counters: nil) }
+}
+
 /// A registration that has not ended, with its observer.
 struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
+}
 
-  /// Returns the descriptions in the order of registration.
+extension [Registration] {
+  /// The registrations in the order in which they were made.
   @inline(never)
-  static func oldestFirst(_ found: [Self]) -> [Self] {
-    found.ordered { $0.registration.id < $1.registration.id }
-  }
+  var oldestFirst: [Registration] { ordered { $0.id < $1.id } }
 }

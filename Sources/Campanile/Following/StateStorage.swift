@@ -290,7 +290,7 @@ where Update.Value == Value {
     let list = list
     request.onResume = { [self] in tellNewest(to: $0) }
     return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+      ?? list.ended
   }
 
   /// Queues the newest value for an observer that begins or resumes.

@@ -8,7 +8,7 @@
 /// A post finds the observers of its subject by the subject, whatever key they observe. Observers
 /// of other subjects do not slow it.
 package final class KeyedCenter<Value: Sendable>: Sendable {
-  private let registry: ObserverRegistry
+  let registry: ObserverRegistry
   /// The observers of any key.
   private let wide: TopicList
   /// A subject about which nothing is posted.
@@ -16,10 +16,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private let keys = KeyTable()
 
   /// Creates a center without observers.
-  package convenience init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    self.init(registry: ObserverRegistry())
-    if let onError { registry.reports.observeFailures(onError) }
-  }
+  package convenience init() { self.init(registry: ObserverRegistry()) }
 
   init(registry: ObserverRegistry) {
     self.registry = registry
@@ -31,18 +28,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.finishReports()
   }
 
-  /// Reports what happens at this center.
-  package var events: Signal<SourceEvent> { registry.events }
-
-  /// An object that has the values described for as long as it is kept.
-  package var valueWish: ValueWish { ValueWish(registry) }
+  /// What shows the events and the observers of the center.
+  package func inspection(named name: String) -> SourceInspection {
+    SourceInspection(self, named: name)
+  }
 
   /// Ends every observation, and refuses later ones.
   package func finish() {
-    registry.finish { _ in lists }
+    registry.finish(parts)
   }
-
-  private var lists: [ObserverList] { keys.lists + [wide] }
 
   // MARK: Posting
 
@@ -170,7 +164,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// A registration that has ended.
-  package var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+  package var ended: Registration { wide.ended }
 
   // MARK: Removing
 
@@ -208,14 +202,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   // MARK: Looking
 
   /// The live observations, oldest first, with their keys as names.
-  package var registrations: [RegistrationDescription] {
-    // Under the lock, because the list of a registration may be released after it.
-    registry.describe { _ in lists }
-  }
+  package var registrations: [RegistrationDescription] { inspection(named: "").registrations }
 
-  /// The live observations under a title, as text of at most 200 lines.
-  package func listing(under title: String) -> String {
-    registry.listing(under: title) { _ in lists }
+  /// The live observations under a title, as text.
+  package func listing(under title: String) -> String { inspection(named: title).listing }
+}
+
+extension KeyedCenter: InspectedSource {
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    (keys.lists + [wide]).flatMap { $0.parts(held) }
   }
 }
 

@@ -13,8 +13,8 @@ extension MessageCenter {
   /// when the post reaches it, in the order of registration. ``postAndWait(_:)`` also waits for the
   /// observers of the state. The center's `failures` report the errors of these observers.
   ///
-  /// If that observer is canceled, for instance as one of ``registrations``, the observations of
-  /// the state end, and the next call of this method returns another state without a message.
+  /// If that observer is canceled, for instance as one of the center's ``Traceable/registrations``,
+  /// the observations of the state end, and the next call of this method returns another state without a message.
   ///
   /// - Parameters:
   ///   - type: The type of the messages, about any subject or none.

@@ -11,9 +11,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with one message at a time, in the order of the posts. With `.immediate`,
-  ///     threads that post at once may call it at once. If it throws, the center's `failures` report
-  ///     the error, and the other observers are still called.
+  ///   - observer: Called with one message at a time, in the order of the posts.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate,
@@ -40,9 +38,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one message at a time, in the order of the posts. With
-  ///     `.immediate`, threads that post at once may call it at once. If it throws, the center's
-  ///     `failures` report the error, and the other observers are still called.
+  ///   - observer: Called with the owner and one message at a time, in the order of the posts.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -65,8 +61,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called on the main actor. If it throws, the center's `failures` report the
-  ///     error, and the other observers are still called.
+  ///   - observer: Called on the main actor.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery,
@@ -95,8 +90,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner, on the main actor. If it throws, the center's `failures`
-  ///     report the error, and the other observers are still called.
+  ///   - observer: Called with the owner, on the main actor.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -123,8 +117,7 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the actor, isolated to it. If it throws, the center's `failures`
-  ///     report the error, and the other observers are still called.
+  ///   - observer: Called with the actor, isolated to it.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
@@ -141,32 +134,17 @@ extension MessageCenter {
 }
 
 extension MessageCenter: MessageSource {
-  /// Registers an observer of all messages of a type.
+  /// Registers an observer of the messages of a type, about a subject or about any.
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
-  ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, held in
-      topics.destination(of: M.self, registry, held)
-    } ?? ended
-  }
-
-  /// Registers an observer of messages about a subject.
-  @inline(never)
-  func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: EndActions?
+    _ options: SourceOptions<M>, about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {
       topics.destination(of: M.self, about: subject, registry, &$0, $1)
-    } ?? ended
+    } ?? wide.ended
   }
-
-  /// A registration that has ended.
-  var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 }
 
 /// Overloads with a subject, so that the compiler's error says where to pass it.

@@ -9,7 +9,7 @@ extension MessageCenter {
     // Methods of the center itself, for the calls to be the last thing that this one does.
     if wide.isEmpty {
       guard let topic else {
-        if registry.isWatched { registry.noteUnheard(message, post) }
+        if registry.isWatched { postAlongRoute(message, post, nil, limit) }
         return
       }
       if post.subjectID == nil || !topic.hasSubjects {

@@ -16,7 +16,9 @@
 /// observers of any message, if they were registered when it began. An observer that registers
 /// during a post receives the next one, and an observer that ends before its turn is skipped.
 /// Observers of one place, the posting thread or one target, are called in the order in which they
-/// registered, unless they are asynchronous or bounded.
+/// registered, unless they are asynchronous or bounded. An immediate observer may be called by
+/// several threads at once, if they post at once. If an observer throws, the ``failures`` report the
+/// error, and the other observers are still called.
 ///
 /// All methods are safe from any thread and from inside an observer, because no lock is held while
 /// an observer runs, or while its captured values are released.
@@ -103,10 +105,7 @@ public final class MessageCenter: Sendable {
 
   @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
-    let tracker = DeliveryTracker()
-    find(message, post.tracked(by: tracker))
-    tracker.end()
-    try await tracker.wait()
+    try await DeliveryTracker.wait { find(message, post.tracked(by: $0)) }
   }
 
   // MARK: Removing
@@ -158,7 +157,7 @@ public final class MessageCenter: Sendable {
   /// began on another thread may still be running when this method returns. A second call does
   /// nothing.
   ///
-  /// The observers of ``events`` and ``failures`` stay until the center is released.
+  /// The observers of ``Traceable/events`` and ``failures`` stay until the center is released.
   ///
   /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
   /// finished, because unrelated parts of the program observe it: to do so is a precondition
@@ -173,16 +172,9 @@ public final class MessageCenter: Sendable {
   }
 
   @inline(never)
-  private func end() { registry.finish { topics.lists($0) + [wide] } }
+  private func end() { registry.finish(parts) }
 
   // MARK: Looking
-
-  /// The live observations, oldest first, for debugging.
-  ///
-  /// - Complexity: O(*n* log *n*).
-  public var registrations: [RegistrationDescription] {
-    registry.describe { topics.lists($0) + [wide] }
-  }
 
   /// The observers that would receive a message of a type, oldest first.
   ///
@@ -193,38 +185,14 @@ public final class MessageCenter: Sendable {
   package func hearers(
     ofType type: any Any.Type, about subject: AnyObject?
   ) -> [RegistrationDescription] {
-    var name: SubjectName?
-    if let subject { name = SubjectName(known: subject) }
+    let name = subject.flatMap { SubjectName(known: $0) }
     // Its name is its own while it lives.
     return withExtendedLifetime(subject) {
       registry.describe { held in
-        topics.registrations(of: type, about: name, held) + wide.registrations(held)
+        topics.parts(of: type, about: name, held) + wide.parts(held)
       }
     }
   }
-
-  /// The number of observations that have not ended.
-  ///
-  /// Observations of an owner that has died do not count.
-  ///
-  /// - Complexity: O(*n*) in the observations: each owner is checked.
-  public var observerCount: Int { registry.count { topics.lists($0) + [wide] } }
-}
-
-extension MessageCenter: CustomStringConvertible {
-  /// The center's label and its live observations, one per line.
-  ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them. Use ``registrations`` for all of them.
-  public var description: String {
-    let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
-    return registry.listing(under: name) { topics.lists($0) + [wide] }
-  }
-}
-
-extension MessageCenter: CustomReflectable {
-  /// Empty, so that a debugger shows the description alone.
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The shared center.

@@ -111,21 +111,5 @@ extension MessageCenter {
   /// Observers of any message and observers of single types run in one order, the order in which
   /// they registered. While there are observers of any message, each post makes one existential
   /// value, which is allocated if the message is larger than 24 bytes.
-  public var anyMessage: Signal<PostedMessage> { Signal(base: AnyMessageBase(self)) }
-}
-
-private final class AnyMessageBase: SignalBase {
-  private let center: MessageCenter
-
-  init(_ center: MessageCenter) { self.center = center }
-
-  func register(
-    _ request: consuming ObservationRequest,
-    _ body: consuming ObserverBody<MessageCenter.PostedMessage>,
-    _ options: SourceOptions<MessageCenter.PostedMessage>
-  ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: center.registry) { [center] _, _ in .list(center.wide) }
-      ?? center.ended
-  }
+  public var anyMessage: Signal<PostedMessage> { Signal(base: ListSignal(wide, keeping: self)) }
 }

@@ -14,15 +14,8 @@
 /// during a call is called by the next one, and one that leaves before its turn is skipped. The
 /// multicast does not keep its members alive.
 ///
-/// A call ends with the first error that the closure throws. To get an answer from the members, use
-/// ``first(_:)`` or ``allSatisfy(_:)``:
-///
-/// ```swift
-/// let cover = delegates.first { $0.cover(of: track) }
-/// if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
-/// ```
-///
-/// The multicast is Sendable if its members are.
+/// To get an answer from the members, use ``first(_:)`` or ``allSatisfy(_:)``. The multicast is Sendable
+/// if its members are.
 public final class Multicast<Delegate> {
   private let registry = ObserverRegistry()
   private let list: ObserverList
@@ -117,15 +110,15 @@ public final class Multicast<Delegate> {
   /// Memberships of a member that has died do not count.
   ///
   /// - Complexity: O(*n*) in the memberships: each member is checked.
-  public var count: Int { registry.count { _ in [list] } }
+  public var count: Int { registry.count(list.parts) }
 
   /// The live memberships, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe([list]) }
+  public var registrations: [RegistrationDescription] { registry.describe(list.parts) }
 }
 
 extension Multicast {
   /// Reports what happens at this multicast, where each call is a post; see
-  /// ``MessageCenter/events``.
+  /// ``Traceable/events``.
   ///
   /// After an error, `called` and `returned` are also reported for each remaining member, which is
   /// not called.

@@ -67,10 +67,10 @@ package struct SourceList<Value>: Sendable {
   package var isEmpty: Bool { list.isEmpty }
 
   /// A registration that has ended.
-  package var ended: Registration { Registration(list: list, id: 0, counters: nil) }
+  package var ended: Registration { list.ended }
 
   /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe([list]) }
+  package var registrations: [RegistrationDescription] { registry.describe(list.parts) }
 
   /// This list without the type of its values, for generic code that has the type under another
   /// name.
@@ -193,19 +193,31 @@ extension SourceList where Value: Sendable {
   }
 }
 
-/// The observers of one list as the base of a signal.
-private final class ListSignal<Element: Sendable>: SignalBase {
-  private let list: ObserverList
+extension ObserverList {
+  /// Registers an observer of all that is posted to this list.
+  func register<Element: Sendable>(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    request.isOnce = options.isOnce
+    return request.register(body, with: registry) { _, _ in .list(self) } ?? ended
+  }
+}
 
-  init(_ list: ObserverList) { self.list = list }
+/// The observers of one list as the base of a signal.
+final class ListSignal<Element: Sendable>: SignalBase {
+  private let list: ObserverList
+  private let source: (any AnyObject & Sendable)?
+
+  init(_ list: ObserverList, keeping source: (any AnyObject & Sendable)? = nil) {
+    (self.list, self.source) = (list, source)
+  }
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: list.registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+    list.register(request, body, options)
   }
 }
 

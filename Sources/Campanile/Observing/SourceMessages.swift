@@ -28,7 +28,7 @@ enum SourceMessages: Sendable {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
     case .all(let source):
-      return source.register(request, body, options)
+      return source.register(request, body, options, about: nil, nil)
     case .about(let subject, let source):
       defer { extendLifetime(subject) }
       return source.register(request, body, options, about: subject.name, nil)
@@ -41,14 +41,11 @@ enum SourceMessages: Sendable {
 
 /// A source of messages of many types, which registers observers of the type that they ask for.
 protocol MessageSource: AnyObject, Sendable {
+  /// - Parameters:
+  ///   - subject: The subject of the messages, or `nil` for any.
+  ///   - lifetime: The lifetime of the subject, which ends the registration, too.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>
-  ) -> Registration
-
-  /// Registers an observer of messages about a subject, whose lifetime ends the registration, too.
-  func register<Message: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>, about subject: SubjectName, _ lifetime: EndActions?
+    _ options: SourceOptions<Message>, about subject: SubjectName?, _ lifetime: EndActions?
   ) -> Registration
 }

@@ -65,34 +65,17 @@ extension ObserverRegistry {
   /// Reports that a post has called its immediate observers.
   @inline(never)
   func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
-    if isWatched { send(.postReturned, valueType, nil, post.details) }
-  }
-
-  /// Reports a post that reaches no observer.
-  @inline(never)
-  func noteUnheard<Value>(_ value: Value, _ post: borrowing Post) {
-    let post = notePosted(value, of: Value.self, post)
-    notePostReturned(Value.self, post)
+    if isWatched { send(.postReturned, nil, post.details, of: valueType) }
   }
 
   /// Reports a registration that was made at `location`.
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
-    if isWatched { send(.registered, registration, location) }
+    if isWatched {
+      let facts = observer(of: registration).map { ObserverFacts($0, registration) }
+      // It may have ended meanwhile.
+      send(.registered, facts ?? ObserverFacts(registration, location), nil)
+    }
     presence.load()?.look()
-  }
-
-  /// Reports a failure of an observer that was registered at `location`.
-  func noteFailed(_ registration: Registration, _ location: CallSite) {
-    if isWatched { send(.failed, registration, location) }
-  }
-
-  @inline(never)
-  private func send(
-    _ kind: SourceEvent.Kind, _ registration: Registration, _ location: CallSite
-  ) {
-    let facts = observer(of: registration).map { ObserverFacts($0, registration) }
-    // It may have ended meanwhile.
-    send(kind, facts ?? ObserverFacts(registration, location), nil)
   }
 
   /// Reports the outcome of a registration, or of a delivery that is part of `post`.
@@ -145,13 +128,9 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
-    send(kind, observer.registration.list.valueType, observer, post)
-  }
-
   private func send(
-    _ kind: SourceEvent.Kind, _ valueType: any Any.Type, _ observer: ObserverFacts?,
-    _ post: PostDetails?
+    _ kind: SourceEvent.Kind, _ observer: ObserverFacts?, _ post: PostDetails?,
+    of valueType: (any Any.Type)? = nil
   ) {
     let reports = reports
     reports.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
@@ -207,8 +186,7 @@ extension ObserverRegistry {
     } else if isWatched {
       let reports = reports
       var event = SourceEvent(
-        .returned, of: reports.number, call.observer.registration.list.valueType, call.observer,
-        call.post, at: end)
+        .returned, of: reports.number, nil, call.observer, call.post, at: end)
       event.beganNanoseconds = call.start
       event.nestedNanoseconds = isAsynchronous ? 0 : CallingThread.nestedNanoseconds
       reports.send(event)

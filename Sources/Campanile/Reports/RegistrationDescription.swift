@@ -11,7 +11,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   ///
   /// It is valid while that instance lives. A later instance may have the same identity, and the
   /// observer does not receive its messages.
-  public package(set) var subject: ObjectIdentifier?
+  public let subject: ObjectIdentifier?
   /// The type of the owner, or `nil` if a token keeps the registration.
   public let ownerType: (any AnyObject.Type)?
   /// Where the observer runs.
@@ -29,9 +29,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let line: Int
   /// The handle of the registration.
   public let registration: Registration
-  /// The target that the observer shares with others, while that is there.
-  package var sharedTarget: (any DeliveryTarget)? { target?.target }
-  fileprivate let target: TargetReference?
+  /// The mailbox of the target that the observer shares with others.
+  package let sharedMailbox: Mailbox?
   /// The number of alike registrations that a description from `groups` stands for.
   package internal(set) var groupCount = 1
 
@@ -52,18 +51,23 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   }
 }
 
-/// A weak reference in an object, so that what contains it is copied as plain words.
-private final class TargetReference: Sendable {
-  weak let target: (any DeliveryTarget)?
-  init(_ target: any DeliveryTarget) { self.target = target }
-}
-
-/// A registration that is to be described, with what its list says.
-private struct PlacedRegistration {
+/// A live registration that is to be described, with what its list says under the lock.
+private struct Described {
   let registration: Registration
   let observer: AnyObserver
-  let target: (any DeliveryTarget)?
+  let mailbox: Mailbox?
   let key: String?
+
+  /// Whether the descriptions of the two differ in numbers alone.
+  func isAlike(_ other: Self) -> Bool {
+    let (list, otherList) = (registration.list, other.registration.list)
+    let (details, otherDetails) = (observer.details, other.observer.details)
+    return list.valueType == otherList.valueType && key == other.key && mailbox === other.mailbox
+      && (list.subject == nil) == (otherList.subject == nil)
+      && observer.isPaused == other.observer.isPaused
+      && details?.ownerType == otherDetails?.ownerType
+      && details?.delivery == otherDetails?.delivery
+  }
 }
 
 extension AnyObserver {
@@ -73,182 +77,108 @@ extension AnyObserver {
   var isLive: Bool { details?.isOwnerGone != true && !isEnded }
 }
 
+/// What is listed: a source, or one of its lists.
+protocol InspectedSource: AnyObject, Sendable {
+  var registry: ObserverRegistry { get }
+
+  /// All lists, each without its parts.
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList]
+}
+
+extension ObserverList: InspectedSource {}
+
+/// What is said of the live registrations of lists without their parts; a registration whose owner
+/// has died is left out.
 extension ObserverRegistry {
-  /// The live registrations of `lists`, oldest first.
-  ///
-  /// A registration whose owner has died is left out.
-  func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    describe(placed { registrations(in: lists($0), $0) })
-  }
-
-  /// The live registrations of `lists`, oldest first.
+  /// The descriptions, oldest first.
   @inline(never)
-  func describe(_ lists: [ObserverList]) -> [RegistrationDescription] { describe { _ in lists } }
-
-  /// The live registrations among those that `find` finds, oldest first.
-  func describe(finding find: (borrowing Held) -> [LiveRegistration]) -> [RegistrationDescription] {
-    describe(placed(find))
+  func describe(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
+    live(parts).ordered { $0.registration.id < $1.registration.id }
+      .map { RegistrationDescription($0) }
   }
 
-  /// One description for all live registrations of `lists` that differ in numbers alone, which are
-  /// added up.
+  /// The number.
+  @inline(never)
+  func count(_ parts: (borrowing Held) -> [ObserverList]) -> Int {
+    withState { _, held in ObserverList.members(of: parts(held), held) }
+      .count { $0.observer.isLive }
+  }
+
+  /// One description for all that differ in numbers alone, which are added up.
   ///
   /// Much cheaper than `describe` for many registrations: most are only counted.
-  func groups(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    groups(withState { _, held in place(lists(held), held) })
-  }
-
-  /// The number of live registrations of `lists`.
-  func count(_ lists: (borrowing Held) -> [ObserverList]) -> Int {
-    count(withState { _, held in registrations(in: lists(held), held) })
-  }
-
-  /// The live registrations of `lists` under a title, as text of at most 200 lines.
-  ///
-  /// Of very many registrations the oldest are described. The others are counted by the line that
-  /// registered them.
-  func listing(under title: String, _ lists: (borrowing Held) -> [ObserverList]) -> String {
-    listing(under: title, placed { registrations(in: lists($0), $0) })
-  }
-
-  /// The registrations that `find` finds, with the facts known only under the lock, oldest first.
-  private func placed(_ find: (borrowing Held) -> [LiveRegistration]) -> [PlacedRegistration] {
-    inOrder(withState { _, held in place(find(held), held) })
-  }
-
-  // Functions of their own, because one that takes a closure is compiled for each closure.
-
-  @inline(never)
-  private func place(
-    _ found: [LiveRegistration], _ held: borrowing Held
-  ) -> [PlacedRegistration] {
-    found.map { one in
-      let list = one.registration.list
-      return PlacedRegistration(
-        registration: one.registration, observer: one.observer,
-        target: (list as? GroupList)?.targetGroup?.target, key: list.topicKey)
-    }
-  }
-
   @_optimize(size)
   @inline(never)
-  private func place(_ lists: [ObserverList], _ held: borrowing Held) -> [PlacedList] {
-    lists.flatMap { $0.parts(held).map { PlacedList($0, members: $0.members(held)) } }
-  }
-
-  @_optimize(size)
-  @inline(never)
-  private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
-    found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
-  }
-
-  @inline(never)
-  private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
-    found.map { RegistrationDescription($0) }
-  }
-
-  @_optimize(size)
-  @inline(never)
-  private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
+  func groups(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []
-    var kinds: [(kind: RegistrationKind, next: Int?)] = []
+    var firsts: [(first: Described, next: Int?)] = []
     // The last group of each line; `next` has the one before.
     var newest: [CallSite: Int] = [:]
-    for list in lists {
-      for (id, observer) in list.members where observer.isLive {
-        let details = observer.details
-        let kind = RegistrationKind(list, observer, details)
-        let location = observer.location
-        var index = newest[location]
-        while let other = index, kinds[other].kind != kind { index = kinds[other].next }
-        if let index {
-          groups[index].groupCount += 1
-          groups[index].waitingCount += details?.buffer?.waitingCount() ?? 0
-          groups[index].droppedCount += details?.counters?.droppedCount ?? 0
-          continue
-        }
-        kinds.append((kind, newest[location]))
-        newest[location] = groups.count
-        let registration = Registration(list: list.list, id: id, counters: details?.counters)
-        groups.append(
-          RegistrationDescription(
-            PlacedRegistration(
-              registration: registration, observer: observer, target: list.target, key: list.key)))
+    for one in live(parts) {
+      let details = one.observer.details
+      let location = one.observer.location
+      var index = newest[location]
+      while let other = index, !firsts[other].first.isAlike(one) { index = firsts[other].next }
+      if let index {
+        groups[index].groupCount += 1
+        groups[index].waitingCount += details?.buffer?.waitingCount() ?? 0
+        groups[index].droppedCount += details?.counters?.droppedCount ?? 0
+        continue
       }
+      firsts.append((one, newest[location]))
+      newest[location] = groups.count
+      groups.append(RegistrationDescription(one))
     }
     return groups
   }
 
+  /// The descriptions under a title, oldest first.
+  ///
+  /// Of more than 150, those that differ in numbers alone share a line, and the most frequent 150 lines
+  /// are shown.
   @inline(never)
-  private func count(_ found: [LiveRegistration]) -> Int { found.count { $0.observer.isLive } }
-
-  @inline(never)
-  private func listing(under title: String, _ found: [PlacedRegistration]) -> String {
-    let (most, half) = (150, 75)
-    let described = found.count <= most ? found.count : half
-    var lines = [title]
-    for one in found.prefix(described) { lines.append(RegistrationDescription(one).description) }
-    if described < found.count {
-      var counts: [CallSite: Int] = [:]
-      for one in found[described...] { counts[one.observer.location, default: 0] += 1 }
-      // In the order of the lines, so that the same registrations give the same text.
-      let places = counts.map { (count: $1, place: "\($0.fileName):\($0.line)") }
-        .ordered { ($1.count, $0.place) < ($0.count, $1.place) }
-      lines.append("and \(found.count - described) more, counted by the line that registered them:")
-      for one in places.prefix(half) { lines.append("\(one.count) at \(one.place)") }
-      let rest = places.dropFirst(half)
-      if !rest.isEmpty {
-        lines.append("\(rest.reduce(0) { $0 + $1.count }) at \(rest.count) other lines")
-      }
+  func listing(under title: String, _ parts: (borrowing Held) -> [ObserverList]) -> String {
+    let most = 150
+    if count(parts) <= most {
+      return ([title] + describe(parts).map(\.description)).joined(separator: "\n  ")
     }
+    // In the order of the lines, so that the same registrations give the same text.
+    let groups = groups(parts).map { (count: $0.groupCount, text: $0.description) }
+      .ordered { ($1.count, $0.text) < ($0.count, $1.text) }
+    var lines = [title]
+    for (count, text) in groups.prefix(most) {
+      lines.append(count == 1 ? text : "\(count) times \(text)")
+    }
+    let rest = groups.dropFirst(most).reduce(0) { $0 + $1.count }
+    if rest > 0 { lines.append("and \(rest) others") }
     return lines.joined(separator: "\n  ")
   }
-}
 
-/// The members of a list, with the facts about it that are known only under the lock.
-private struct PlacedList {
-  let list: ObserverList
-  let members: [(id: UInt64, observer: AnyObserver)]
-  let target: (any DeliveryTarget)?
-  let key: String?
-
-  init(_ list: ObserverList, members: [(id: UInt64, observer: AnyObserver)]) {
-    (self.list, self.members, key) = (list, members, list.topicKey)
-    target = (list as? GroupList)?.targetGroup?.target
-  }
-}
-
-/// What a description says of a registration, except numbers and the line.
-private struct RegistrationKind: Equatable {
-  let valueType: ObjectIdentifier
-  let name: String?
-  let isAboutSubject: Bool
-  let isPaused: Bool
-  let ownerType: ObjectIdentifier?
-  let delivery: String?
-  let target: ObjectIdentifier?
-
-  init(_ list: PlacedList, _ observer: AnyObserver, _ details: ObserverDetails?) {
-    valueType = ObjectIdentifier(list.list.valueType)
-    name = list.key
-    isAboutSubject = list.list.subject != nil
-    isPaused = observer.isPaused
-    ownerType = details?.ownerType.map { ObjectIdentifier($0) }
-    delivery = details?.delivery
-    target = list.target.map { ObjectIdentifier($0) }
+  private func live(_ parts: (borrowing Held) -> [ObserverList]) -> [Described] {
+    let found = withState { _, held in
+      parts(held).flatMap { list in
+        let (mailbox, key) = ((list as? GroupList)?.targetGroup?.mailbox, list.topicKey)
+        return list.members(held).map {
+          Described(
+            registration: $0.registration, observer: $0.observer, mailbox: mailbox, key: key)
+        }
+      }
+    }
+    return found.filter(\.observer.isLive)
   }
 }
 
 extension RegistrationDescription {
-  fileprivate init(_ found: PlacedRegistration) {
+  fileprivate init(_ found: Described) {
     let (registration, observer) = (found.registration, found.observer)
     let details = observer.details
     self.init(
-      valueType: registration.list.valueType, name: found.key, subject: registration.subject,
+      valueType: registration.list.valueType, name: found.key,
+      subject: registration.list.subject?.id,
       ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
       isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
       droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
       line: observer.location.line, registration: registration,
-      target: found.target.map { TargetReference($0) })
+      sharedMailbox: found.mailbox)
   }
 }

@@ -125,14 +125,15 @@ public struct SourceEvent: Sendable {
   /// The place where the observer was registered, which is cheaper than its file's name.
   package var place: CallSite? { observer?.location }
 
+  /// - Parameter valueType: The type of the values, if there is no observer that says it.
   @inline(never)
   init(
-    _ kind: Kind, of source: UInt64, _ valueType: any Any.Type, _ observer: ObserverFacts?,
+    _ kind: Kind, of source: UInt64, _ valueType: (any Any.Type)?, _ observer: ObserverFacts?,
     _ post: PostDetails?, at now: UInt64 = Platform.now
   ) {
     self.kind = kind
     sourceNumber = source
-    self.valueType = valueType
+    self.valueType = valueType ?? observer?.registration.list.valueType ?? Never.self
     self.observer = observer
     self.post = post?.number ?? 0
     thread = ThreadRecord.systemNumber

@@ -37,23 +37,12 @@ public struct NotificationSource: ObservationSource {
   public var signal: Signal<PostedNotification> { Signal(base: base) }
 }
 
-extension NotificationSource: Traceable, ValueDescribing {
-  /// Reports the posts, calls and registrations of the center, for all names; see
-  /// ``ObservableNotificationCenter/events``.
-  public var events: Signal<SourceEvent> { base.hub.lasting().topics.events }
-
-  /// The live observations of the center that Campanile knows of, for all names, oldest first.
-  public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
-
-  /// The name of the center in traces.
-  public var traceName: String { "NotificationCenter" }
-
-  /// A closure that reads the live observations for as long as the center lives.
-  public var registrationsReader: @Sendable () -> [RegistrationDescription] {
-    { [weak center = base.center] in center?.registrations ?? [] }
+extension NotificationSource: Traceable {
+  /// What shows the events and the live observations of the center that Campanile knows of, for all
+  /// names; see ``ObservableNotificationCenter/events``.
+  public var inspection: SourceInspection {
+    base.hub.lasting().topics.inspection(named: "NotificationCenter")
   }
-
-  package var valueWish: ValueWish { base.hub.lasting().topics.valueWish }
 }
 
 extension PostedNotification: EventNaming {

@@ -106,7 +106,7 @@ extension ObservableNotificationCenter {
 
   /// Reports the posts, calls and registrations of this center that Campanile knows of.
   ///
-  /// Observe this signal at any time; see `MessageCenter/events`. The observations end with the
+  /// Observe this signal at any time; see `Traceable/events`. The observations end with the
   /// center. A notification of Foundation's center without observers through Campanile causes no
   /// event. That center calls a block for the observers of a name and another block for the
   /// observers of all names, and each of these calls is reported as a post.

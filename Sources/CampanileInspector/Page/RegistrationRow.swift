@@ -33,7 +33,7 @@
           let key = row.key
           rows[key, default: row].add(registration)
           // Observers that share a place wait for the same messages, so these are counted once.
-          if let mailbox = registration.sharedTarget?.mailbox,
+          if let mailbox = registration.sharedMailbox,
             mailboxes[key, default: []].insert(ObjectIdentifier(mailbox)).inserted
           {
             rows[key]?.waiting += mailbox.waitingCount

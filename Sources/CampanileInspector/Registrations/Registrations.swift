@@ -84,7 +84,7 @@ public struct Registrations: Sendable {
     // Two targets may share one mailbox, as two values of `DispatchQueue.main` do.
     var sharing: [ObjectIdentifier: (mailbox: Mailbox, ones: [RegistrationDescription])] = [:]
     for one in all {
-      guard let mailbox = one.sharedTarget?.mailbox else { continue }
+      guard let mailbox = one.sharedMailbox else { continue }
       sharing[ObjectIdentifier(mailbox), default: (mailbox, [])].ones.append(one)
     }
     for (mailbox, ones) in sharing.values where mailbox.waitingCount > 0 {

@@ -28,7 +28,7 @@ public final class Trace: Sendable {
   /// The source is not kept.
   struct Followed {
     let name: String
-    /// The registrations, where the source can with one description for those that are alike.
+    /// The registrations, with one description for those that are alike.
     let groups: @Sendable () -> [RegistrationDescription]
     fileprivate let token: ObservationToken
     /// Requests descriptions of the posted values.
@@ -98,17 +98,19 @@ public final class Trace: Sendable {
   /// those of each line with each delivery: if a program names every queue differently, each name is one
   /// more.
   public func add(_ source: any Traceable) {
-    let name = source.traceName
-    let wish = storage.takesValues ? (source as? any ValueDescribing)?.valueWish : nil
     var isAdded = false
     // If the trace is stopped meanwhile, the observation belongs to what has ended.
     while !isAdded {
       let run = following.withLock { $0.run }
+      let source = source.inspection
+      let name = source.name
       let follower = TraceStorage.Follower(run: run, storage)
       let token = source.events.observe { [storage] event in
         storage.record(event, name, by: follower)
       }
-      let one = Followed(name: name, groups: source.groupsReader, token: token, wish: wish)
+      let one = Followed(
+        name: name, groups: source.groupsReader, token: token,
+        wish: storage.takesValues ? source.valueWish : nil)
       isAdded = following.withLock { $0.add(one, in: run) }
     }
     let gone = following.withLock { $0.takeGone() }

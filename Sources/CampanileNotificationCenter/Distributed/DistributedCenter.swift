@@ -266,7 +266,6 @@ extension DistributedCenter {
 extension DistributedCenter: CustomStringConvertible {
   /// The live observations, one line each.
   ///
-  /// Of more than 150 observations it shows the oldest, and counts the others by the line that
-  /// registered them.
+  /// Of more than 150 observations, those that are alike share a line with their number.
   public var description: String { observers.listing(under: "DistributedCenter") }
 }

@@ -154,18 +154,7 @@ extension Relay {
   /// A request is a post of this source, and an asynchronous observer makes its answer, so
   /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep
   /// the relay.
-  public var requests: some Traceable { AnsweredRequests(name: name, source: core.requests) }
-}
-
-/// The requests of a relay, under its name.
-private struct AnsweredRequests: Traceable {
-  let name: String
-  let source: Broadcaster<IncomingRequest>
-
-  var events: Signal<SourceEvent> { source.events }
-  var registrations: [RegistrationDescription] { source.registrations }
-  var registrationsReader: @Sendable () -> [RegistrationDescription] { source.registrationsReader }
-  var traceName: String { "requests to \(name)" }
+  public var requests: some Traceable { core.requests.inspection.named("requests to \(name)") }
 }
 
 /// A request that has arrived.

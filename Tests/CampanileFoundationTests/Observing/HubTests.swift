@@ -100,7 +100,7 @@ struct HubTests {
   func events() {
     let center = NotificationCenter()
     let events = Recorder(observing: center.events)
-    let registrations = center.allNotifications.registrationsReader
+    let registrations = center.allNotifications.inspection.groupsReader
     for number in 1...2 {
       let token = center.observe(.tick) { [heard] in heard.record($0.number) }
       #expect(registrations().count == 1)

@@ -1,11 +1,11 @@
 #if Page
-  import Campanile
   import CampanileFoundation
   import Dispatch
   import Foundation
   import Testing
   import TestSupport
 
+  @testable import Campanile
   @testable import CampanileInspector
 
   private struct Asked: MessageCenter.Message { var text = "" }
@@ -226,15 +226,16 @@
 
     @Test("Nothing is looked at while no browser shows the page")
     func idle() async throws {
-      let source = WatchedSource()
+      let list = WatchedList(registry: ObserverRegistry(), valueType: Int.self)
+      let source = Broadcaster<Int>(registry: list.registry, list: list)
       let inspector = Inspector(of: source)
       let page = try await inspector.serve(quick)
-      source.broadcaster.send(1)
+      source.send(1)
       #expect(try await PageClient.ask(page, page.request()).status == 200)
-      #expect(source.looks.values.isEmpty)
+      #expect(list.looks.values.isEmpty)
       let stream = try #require(try await PageEvents(page))
       _ = try await stream.rows("types", of: TypeRow.self) { _ in true }
-      #expect(!source.looks.values.isEmpty)
+      #expect(!list.looks.values.isEmpty)
       await page.stop()
     }
 
@@ -451,17 +452,13 @@
     }
   }
 
-  /// A source that notes who looks at its registrations.
-  private final class WatchedSource: Traceable {
-    let broadcaster = Broadcaster<Int>()
+  /// A list that notes each look at its registrations.
+  private final class WatchedList: ObserverList, @unchecked Sendable {
     let looks = Recorder<Int>()
-    let traceName = "watched"
 
-    var events: Signal<SourceEvent> { broadcaster.events }
-
-    var registrations: [RegistrationDescription] {
+    override func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
       looks.record(1)
-      return broadcaster.registrations
+      return super.parts(held)
     }
   }
 #endif

@@ -47,7 +47,7 @@ struct PathEventTests {
     #expect(events.values.contains { $0.kind == .called && $0.line == line })
     #expect(events.values.contains { $0.ownerType == Screen.self })
     #expect(changes.registrations.contains { $0.line == line && $0.ownerType == Screen.self })
-    #expect(changes.traceName.hasSuffix("of Song"))
+    #expect(changes.inspection.name.hasSuffix("of Song"))
     events.stop()
     song.title = "Aria da capo"
     #expect(events.count == kinds.count)
@@ -65,7 +65,7 @@ struct PathEventTests {
       let changes = song.changes(of: \.title)
       let probe = leaks.makeProbe("closure")
       token = changes.events.observe { _ in probe.touch() }
-      reader = changes.registrationsReader
+      reader = changes.inspection.groupsReader
       song.title = "Aria"
       #expect(reader().count == 1)
     }

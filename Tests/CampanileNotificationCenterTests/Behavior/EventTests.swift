@@ -25,8 +25,8 @@ struct EventTests {
       ])
     #expect(
       events.values.filter { $0.kind == .posted }.map(\.name) == ["TrackChanged", "TrackChanged"])
-    #expect(center.allNotifications.traceName == "NotificationCenter")
-    #expect(center.allNotifications.registrationsReader().count == 2)
+    #expect(center.allNotifications.inspection.name == "NotificationCenter")
+    #expect(center.allNotifications.registrations.count == 2)
     events.stop()
     center.post(name: name, object: nil)
     #expect(events.count == 10)

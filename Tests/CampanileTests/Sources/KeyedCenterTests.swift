@@ -230,8 +230,8 @@ struct KeyedCenterTests {
 
   @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
-    let failures = Recorder<ObserverFailure>()
-    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let center = KeyedCenter<Int>()
+    let failures = Recorder(observing: center.registry.failures)
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { _ in throw TestFailure() },
       ObserverBody(.told { _, _ in throw TestFailure() }),
@@ -266,8 +266,8 @@ struct KeyedCenterTests {
     "K8 K13 An observer that wants one call ends with its owner and reports nothing",
     arguments: [nil, "key"])
   func onceWithOwner(key: String?) {
-    let failures = Recorder<ObserverFailure>()
-    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let center = KeyedCenter<Int>()
+    let failures = Recorder(observing: center.registry.failures)
     var registration: Registration?
     do {
       let player = Player()

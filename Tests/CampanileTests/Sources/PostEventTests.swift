@@ -157,7 +157,7 @@ struct PostEventTests {
     #expect(called.line == line)
     #expect(called.ownerType == Screen.self)
     #expect(called.delivery == ".immediate")
-    withExtendedLifetime(center.valueWish) {
+    withExtendedLifetime(center.inspection.valueWish) {
       center.post(LevelChanged(level: 2), about: player)
     }
     center.post(LevelChanged(level: 3), about: player)

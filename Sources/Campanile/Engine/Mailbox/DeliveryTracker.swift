@@ -28,6 +28,16 @@ package final class DeliveryTracker: Sendable {
   /// Whether the current task is part of the call of an asynchronous observer.
   package static var isInsideCall: Bool { AsyncCall.isInside }
 
+  /// Makes a post, and waits until its deliveries have ended.
+  ///
+  /// - Throws: `CancellationError` if the waiting task is canceled. The deliveries are still made.
+  static func wait(for post: (DeliveryTracker) -> Void) async throws {
+    let tracker = DeliveryTracker()
+    post(tracker)
+    tracker.end()
+    try await tracker.wait()
+  }
+
   package func begin() {
     state.withLock { $0.count += 1 }
   }

@@ -78,15 +78,15 @@ final class TopicList: ObserverList, @unchecked Sendable {
     }
   }
 
-  /// The live registrations that a message about `subject` reaches; without one, those about any.
-  func registrations(
+  /// The lists that a message about `subject` reaches; without one, those about any.
+  func parts(
     about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
+  ) -> [ObserverList] {
     var lists = super.parts(held)
     if let subject, let list = current?.object(of: subject.address.word) {
       lists += unsafe Self.list(at: list).takeUnretainedValue().parts(held)
     }
-    return Self.registrations(of: lists, held)
+    return lists
   }
 }
 

@@ -24,17 +24,9 @@ struct TopicTable: ~Copyable, Sendable {
     unsafe list(of: type).map { unsafe Topic($0) }
   }
 
-  /// The list for observers of a type, about any subject; made if there is none.
+  /// The list for observers of a type about `subject`, or about any; made if there is none.
   func destination(
-    of type: any Any.Type, _ registry: ObserverRegistry, _ held: borrowing ObserverRegistry.Held
-  ) -> Destination {
-    unsafe list(of: type)?._withUnsafeGuaranteedRef { .list($0) }
-      ?? .list(makeList(of: type, registry, held))
-  }
-
-  /// The list for observers of a type about `subject`; made if there is none.
-  func destination(
-    of type: any Any.Type, about subject: SubjectName, _ registry: ObserverRegistry,
+    of type: any Any.Type, about subject: SubjectName?, _ registry: ObserverRegistry,
     _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Destination {
     let topic = unsafe list(of: type) ?? .passUnretained(makeList(of: type, registry, held))
@@ -53,15 +45,17 @@ struct TopicTable: ~Copyable, Sendable {
     return list
   }
 
-  /// The live registrations that a message of a type reaches.
-  func registrations(
+  /// The lists that a message of a type reaches, without their parts.
+  func parts(
     of type: any Any.Type, about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
-    unsafe list(of: type)?.takeUnretainedValue().registrations(about: subject, held) ?? []
+  ) -> [ObserverList] {
+    unsafe list(of: type)?.takeUnretainedValue().parts(about: subject, held) ?? []
   }
 
-  /// Every list.
-  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
+  /// Every list, without its parts.
+  func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
+    map.objects(held).flatMap { $0.parts(held) }
+  }
 }
 
 /// The list of a message type, as a plain word; valid as long as the center.
