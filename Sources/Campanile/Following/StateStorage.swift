@@ -119,7 +119,7 @@ where Update.Value == Value {
   private func withCurrent<Result: Sendable>(
     _ body: (inout sending StateHead, inout Value) -> Result
   ) -> Result {
-    current.withLock(whenTaken: { wait($0) }, body)
+    current.withLock(waiting: { wait($0) }, body)
   }
 
   /// Waits for another thread, which may be updating the value.
