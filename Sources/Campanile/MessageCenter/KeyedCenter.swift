@@ -11,8 +11,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private let registry: ObserverRegistry
   /// The observers of any key.
   private let wide: TopicList
-  /// A subject about which nothing is posted.
-  private let nobody: any AnyObject & Sendable = Nobody()
   private let keys = KeyTable()
 
   /// Creates a center without observers.
@@ -218,8 +216,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.listing(under: title) { _ in lists }
   }
 }
-
-private final class Nobody: Sendable {}
 
 extension ObserverList {
   /// The key of the topic that the list belongs to, if it has one.
