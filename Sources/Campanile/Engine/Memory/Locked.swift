@@ -55,6 +55,14 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     return try unsafe body(&state.pointee)
   }
 
+  /// Runs `body` with the lock held, for an ``UncheckedLock``.
+  @_alwaysEmitIntoClient @inline(__always)
+  borrowing func withLockUnchecked<Result>(_ body: (inout State) -> Result) -> Result {
+    mutex._unsafeLock()
+    defer { mutex._unsafeUnlock() }
+    return unsafe body(&state.pointee)
+  }
+
   /// Runs `body` with the lock held, and lends it the proof.
   @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: ~Copyable>(

@@ -12,7 +12,7 @@
   /// Runs `body` with the lock held, and returns what it returns.
   @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-    state.withLock { Unchecked(value: body(&$0.value)) }.value
+    state.withLockUnchecked { body(&$0.value) }
   }
 }
 
