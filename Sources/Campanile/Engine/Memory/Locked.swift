@@ -75,12 +75,13 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   ///
   /// - Parameter wait: Calls the function that it receives, which returns with the lock held.
   @inline(__always)
-  borrowing func withLock<Result: Sendable>(
-    waiting wait: (_ lock: () -> Void) -> Void, _ body: (inout sending State) -> Result
-  ) -> Result {
+  borrowing func withLock<Result, Failure: Error>(
+    waiting wait: (_ lock: () -> Void) -> Void,
+    _ body: (inout sending State) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
     if !mutex._unsafeTryLock() { wait { mutex._unsafeLock() } }
     defer { mutex._unsafeUnlock() }
-    return unsafe body(&state.pointee)
+    return try unsafe body(&state.pointee)
   }
 }
 
@@ -139,20 +140,14 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     unsafe second.deallocate()
   }
 
-  /// Runs `body` with the lock held, and returns what it returns.
+  /// As the function of `Locked`.
   @inline(__always)
   borrowing func withLock<Result, Failure: Error>(
+    waiting wait: (_ lock: () -> Void) -> Void,
     _ body: (inout sending First, inout Second) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    try first.withLock { first throws(Failure) in try unsafe body(&first, &second.pointee) }
-  }
-
-  /// The same, waiting by `wait` if another thread has the lock.
-  @inline(__always)
-  borrowing func withLock<Result: Sendable>(
-    waiting wait: (_ lock: () -> Void) -> Void,
-    _ body: (inout sending First, inout Second) -> Result
-  ) -> Result {
-    first.withLock(waiting: wait) { unsafe body(&$0, &second.pointee) }
+    try first.withLock(waiting: wait) { first throws(Failure) in
+      try unsafe body(&first, &second.pointee)
+    }
   }
 }
