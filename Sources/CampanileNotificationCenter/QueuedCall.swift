@@ -69,7 +69,7 @@ final class QueuedCall: Sendable {
   private func makeInPost(_ body: @escaping @Sendable () -> Void) {
     Self.calls.post { [context, post] in
       CallingThread.asPart(of: post) {
-        if let context { context.restore(from: 0, body) } else { body() }
+        context.restore(around: body)
       }
     }
   }

@@ -16,17 +16,10 @@ final class ActorTarget: DeliveryTarget {
   }
 
   static func of(_ instance: any Actor) -> ActorTarget {
-    let new = ActorTarget(instance)
-    // The targets that were examined are released outside the lock: this may be their last reference.
-    let (target, seen) = table.withLock { table -> (ActorTarget, [ActorTarget]) in
-      let id = ObjectIdentifier(instance)
-      let known = table[id]
-      // The address may have been that of another actor, which has died since.
-      if let known, known.reference.instance != nil { return (known, []) }
-      return (new, table.insert(new, for: id) + [known].compactMap { $0 })
+    // The address may have been that of another actor, which has died since.
+    table.shared(ObjectIdentifier(instance), or: ActorTarget(instance)) {
+      $0.reference.instance != nil
     }
-    withExtendedLifetime(seen) {}
-    return target
   }
 
   func enqueue(_ job: DeliveryJob) {

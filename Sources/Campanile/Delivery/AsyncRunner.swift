@@ -48,9 +48,11 @@ final class AsyncRunner: DeliveryTarget {
   /// The values that wait for the observer, if its calls are made one at a time.
   let mailbox: Mailbox
 
-  init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
+  init(_ buffering: Buffering) { mailbox = Mailbox(buffering, clock: nil) }
 
-  func enqueue(_ job: DeliveryJob) { start(job.urgency) { await job.runInTask() } }
+  func enqueue(_ job: DeliveryJob) {
+    start(job.urgency) { if job.take() { await self.mailbox.drain(job.urgency, inTaskOf: self) } }
+  }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void) {
@@ -78,17 +80,11 @@ final class AsyncRunner: DeliveryTarget {
   }
 }
 
-extension DeliveryJob {
-  /// Delivers what is waiting for an asynchronous observer.
-  fileprivate func runInTask() async {
-    if take() { await drained.drainInTask(urgency, on: target) }
-  }
-}
-
 extension Mailbox {
+  /// Delivers what is waiting for an asynchronous observer, one call after the other.
   // Optimized for size, because each part between two suspensions repeats much of the others.
   @_optimize(size)
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
+  func drain(_ priority: Urgency, inTaskOf target: any DeliveryTarget) async {
     var batch = RecordBuffer()
     var kept: ObserverList?
     if begin(priority, &batch, keeping: &kept) == nil { return }
@@ -102,11 +98,10 @@ extension Mailbox {
       if count % valuesBetweenYields == 0 { await Task.yield() }
     } while exchange(&batch) { state, batch in
       // The priority of a task cannot change, so a more urgent task takes over.
-      let continues = target == nil || !state.isMoreUrgent(than: priority)
-      if continues { return state.take(priority, &batch) }
+      if !state.isMoreUrgent(than: priority) { return state.take(priority, &batch) }
       next = state.giveWay(priority, &batch)
       return nil
     } != nil
-    if let target { schedule(next, target) }
+    schedule(next, target)
   }
 }

@@ -32,11 +32,9 @@ private final class SingleAction: Drainable {
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) { action() }
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async { action() }
-  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool {
     action()
-    return .last
+    return true
   }
   func discardPending(_ priority: Urgency) {}
   var waitingCount: Int { 1 }

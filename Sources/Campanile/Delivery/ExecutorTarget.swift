@@ -29,26 +29,20 @@ final class ExecutorTarget: DeliveryTarget {
   }
 
   static func of(_ executor: any TaskExecutor) -> ExecutorTarget {
-    shared(executor, isSerial: false) { ExecutorTarget(executor, .task(executor)) }
+    shared(executor, isSerial: false, .task(executor))
   }
 
   static func of(_ executor: any SerialExecutor) -> ExecutorTarget {
-    shared(executor, isSerial: true) { ExecutorTarget(executor, .serial(ExecutorActor(executor))) }
+    shared(executor, isSerial: true, .serial(ExecutorActor(executor)))
   }
 
   /// The target of an executor; a target that lives keeps its executor, and so its address.
   private static func shared(
-    _ executor: any Executor, isSerial: Bool, _ make: () -> ExecutorTarget
+    _ executor: any Executor, isSerial: Bool, _ place: Place
   ) -> ExecutorTarget {
-    let new = make()
-    // The targets that were examined are released outside the lock: this may be their last reference.
-    let (target, seen) = table.withLock { table -> (ExecutorTarget, [ExecutorTarget]) in
-      let key = Key(executor: ObjectIdentifier(executor), isSerial: isSerial)
-      if let known = table[key] { return (known, []) }
-      return (new, table.insert(new, for: key))
-    }
-    withExtendedLifetime(seen) {}
-    return target
+    table.shared(
+      Key(executor: ObjectIdentifier(executor), isSerial: isSerial),
+      or: ExecutorTarget(executor, place))
   }
 
   func enqueue(_ job: DeliveryJob) {

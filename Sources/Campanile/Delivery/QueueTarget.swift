@@ -8,7 +8,7 @@ final class QueueTarget: DeliveryTarget {
   private static let key = DispatchSpecificKey<Mailbox>()
   private static let creation = Locked(())
 
-  static let main = QueueTarget(.main, name: ".main", .timed)
+  static let main = QueueTarget(.main, name: ".main", clock: { Platform.now })
 
   let mailbox: Mailbox
   let deliveryName: String
@@ -16,14 +16,14 @@ final class QueueTarget: DeliveryTarget {
   /// Whether it is one of the system's global queues.
   private let isGlobal: Bool
 
-  /// - Parameter pace: That of the mailbox, if the queue is named for the first time.
-  init(_ queue: DispatchQueue, name: String? = nil, _ pace: Pace = .counted) {
+  /// - Parameter clock: That of the mailbox, if the queue is named for the first time.
+  init(_ queue: DispatchQueue, name: String? = nil, clock: DrainTurn.Clock? = nil) {
     self.queue = queue
     isGlobal = queue.label.hasPrefix("com.apple.root.")
     deliveryName = name ?? ".queue(\(queue.label))"
     mailbox = Self.creation.withLock { _ in
       if let mailbox = queue.getSpecific(key: Self.key) { return mailbox }
-      let mailbox = Mailbox(nil, pace)
+      let mailbox = Mailbox(nil, clock: clock)
       queue.setSpecific(key: Self.key, value: mailbox)
       return mailbox
     }

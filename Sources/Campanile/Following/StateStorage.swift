@@ -90,7 +90,7 @@ where Update.Value == Value {
     let updates = ThreadUpdates()
     let isNested = updates.isInside
     if isNested { note(updates) }
-    return try current.withLock { head, value in
+    return try current.withLock(waiting: { $0() }) { head, value in
       if isNested { updates.endWait() }
       updater.store(updates.thread, ordering: .relaxed)
       updates.beginUpdate()
@@ -119,7 +119,7 @@ where Update.Value == Value {
   private func withCurrent<Result: Sendable>(
     _ body: (inout sending StateHead, inout Value) -> Result
   ) -> Result {
-    current.withLock(whenTaken: { wait($0) }, body)
+    current.withLock(waiting: { wait($0) }) { body(&$0, &$1) }
   }
 
   /// Waits for another thread, which may be updating the value.

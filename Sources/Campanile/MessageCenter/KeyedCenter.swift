@@ -11,8 +11,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   let registry: ObserverRegistry
   /// The observers of any key.
   private let wide: TopicList
-  /// A subject about which nothing is posted.
-  private let nobody: any AnyObject & Sendable = Nobody()
   private let keys = KeyTable()
 
   /// Creates a center without observers.
@@ -213,8 +211,6 @@ extension KeyedCenter: InspectedSource {
     (keys.lists + [wide]).flatMap { $0.parts(held) }
   }
 }
-
-private final class Nobody: Sendable {}
 
 extension ObserverList {
   /// The key of the topic that the list belongs to, if it has one.

@@ -62,9 +62,7 @@ extension MessageCenter.Messages where M.Subject: Sendable {
 extension SourceMessages {
   @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
-    let lifetime = center.registry.lifetime(ofSubject: subject)
-    if lifetime == nil, let plain = PlainSubject(subject) { return .about(plain, center) }
-    return .aboutOther(Subject(SubjectIdentity(subject), lifetime), center)
+    .about(SubjectIdentity(subject), center.registry.lifetime(ofSubject: subject), center)
   }
 }
 

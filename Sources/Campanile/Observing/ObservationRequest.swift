@@ -165,7 +165,7 @@ extension ObservationRequest {
   ) -> Made {
     // Only places have buffers.
     let target = delivery.target!
-    let mailbox = Mailbox(buffering, target.mailbox.pace)
+    let mailbox = Mailbox(buffering, clock: target.mailbox.clock)
     let traits = traits(lifetimes, isTold: isTold, buffer: mailbox.counts) { _ in mailbox.close() }
     let observer = IndirectObserver<Value>(
       traits,

@@ -1,23 +1,10 @@
 /// The messages of a source, about any subject or about one, as the base of a signal.
 ///
 /// The subject is not kept alive. Its name is reserved, so no other subject is mistaken for it, and
-/// no weak reference slows it down.
+/// no weak reference slows it down. Its lifetime, if it has one, ends the registrations.
 enum SourceMessages: Sendable {
   case all(any MessageSource)
-  case about(PlainSubject, any MessageSource)
-  /// About a subject that has a lifetime, or is not plain.
-  case aboutOther(Subject, any MessageSource)
-
-  final class Subject: Sendable {
-    let identity: SubjectIdentity
-    /// Ends the registrations, if the instance has a lifetime.
-    let lifetime: EndActions?
-
-    init(_ identity: SubjectIdentity, _ lifetime: EndActions?) {
-      self.identity = identity
-      self.lifetime = lifetime
-    }
-  }
+  case about(SubjectIdentity, EndActions?, any MessageSource)
 
   /// Registers an observer of the messages of type `M`.
   @inline(__always)
@@ -29,12 +16,9 @@ enum SourceMessages: Sendable {
     switch consume self {
     case .all(let source):
       return source.register(request, body, options, about: nil, nil)
-    case .about(let subject, let source):
+    case .about(let subject, let lifetime, let source):
       defer { extendLifetime(subject) }
-      return source.register(request, body, options, about: subject.name, nil)
-    case .aboutOther(let subject, let source):
-      defer { extendLifetime(subject) }
-      return source.register(request, body, options, about: subject.identity.name, subject.lifetime)
+      return source.register(request, body, options, about: subject.name, lifetime)
     }
   }
 }

@@ -17,16 +17,8 @@ final class OperationQueueTarget: DeliveryTarget {
   private init(_ queue: OperationQueue) { self.queue = queue }
 
   static func of(_ queue: OperationQueue) -> OperationQueueTarget {
-    let new = OperationQueueTarget(queue)
-    // Released outside the lock, since this may be the last reference.
-    let (target, seen) = table.withLock { table -> (OperationQueueTarget, [OperationQueueTarget]) in
-      let id = ObjectIdentifier(queue)
-      // The target keeps its queue, so no other queue can have this address.
-      if let target = table[id] { return (target, []) }
-      return (new, table.insert(new, for: id))
-    }
-    withExtendedLifetime(seen) {}
-    return target
+    // The target keeps its queue, so no other queue can have this address.
+    table.shared(ObjectIdentifier(queue), or: OperationQueueTarget(queue))
   }
 
   var isCurrent: Bool { OperationQueue.current === queue }

@@ -112,17 +112,9 @@ package final class NotificationHub: Sendable {
   /// The hub of a center, created if necessary.
   static func of(_ center: NotificationCenter) -> NotificationHub {
     if let hub = existing(center) { return hub }
-    let new = NotificationHub(feeding: center)
-    // Released outside the lock, since this may be the last reference.
-    let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
-      let id = ObjectIdentifier(center)
-      let known = table[id]
-      // Another center may have had this address.
-      if let known, known.isHub(of: center) { return (known, []) }
-      return (new, table.insert(new, for: id) + [known].compactMap { $0 })
+    return table.shared(ObjectIdentifier(center), or: NotificationHub(feeding: center)) {
+      $0.isHub(of: center)
     }
-    withExtendedLifetime(seen) {}
-    return hub
   }
 
   /// Whether this is the center's hub.

@@ -17,17 +17,8 @@ final class DistributedLine: Sendable {
 
   /// The line of a relay, which the caller keeps.
   static func of(_ relay: Relay) -> DistributedLine {
-    let new = DistributedLine(relay)
-    // Released outside the lock, since these may be the last references.
-    let (line, seen) = lines.withLock { lines in
-      let id = ObjectIdentifier(relay)
-      let known = lines[id]
-      // The line of a relay that had the address before may be about to be released.
-      if let known, known.relay === relay { return (known, []) }
-      return (new, lines.insert(new, for: id) + [known].compactMap { $0 })
-    }
-    withExtendedLifetime(seen) {}
-    return line
+    // The line of a relay that had the address before may be about to be released.
+    lines.shared(ObjectIdentifier(relay), or: DistributedLine(relay)) { $0.relay === relay }
   }
 
   private init(_ relay: Relay) {

@@ -67,7 +67,10 @@ public final class ManualDelivery: DeliveryTarget {
   public func enqueue(_ job: DeliveryJob) {
     state.withLock { state in
       state.enqueuedCount += 1
-      if !state.hasEnded { state.jobs.append(job) }
+      if state.hasEnded { return }
+      // What a job has left comes before the other jobs.
+      let isRest = state.running.last?.source == job.source
+      state.jobs.insert(job, at: isRest ? 0 : state.jobs.count)
     }
   }
 
@@ -83,8 +86,7 @@ public final class ManualDelivery: DeliveryTarget {
     // A mailbox has several jobs if messages of several priorities wait there.
     var counted: Set<ObjectIdentifier> = []
     return jobs.reduce(0) { sum, job in
-      guard let source = job.source, counted.insert(source).inserted else { return sum }
-      return sum + job.pendingCount
+      counted.insert(job.source).inserted ? sum + job.pendingCount : sum
     }
   }
 
@@ -95,13 +97,9 @@ public final class ManualDelivery: DeliveryTarget {
   public func runNext() -> Bool {
     while let job = takeJob() {
       state.withLock { $0.running.append(job) }
-      let step = run {
-        let step = job.runNext()
-        if step == .more { putBack(job) }
-        return step
-      }
+      let hasDelivered = run { job.run(atMost: 1) }
       state.withLock { _ = $0.running.removeLast() }
-      if step != .nothing { return true }
+      if hasDelivered { return true }
     }
     return false
   }
@@ -152,11 +150,5 @@ public final class ManualDelivery: DeliveryTarget {
   /// Removes the next job.
   package func takeJob() -> DeliveryJob? {
     state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
-  }
-
-  /// Puts a job with more deliveries before the others.
-  private func putBack(_ job: DeliveryJob) {
-    // If this place has ended, the job is released outside the lock.
-    state.withLock { if !$0.hasEnded { $0.jobs.insert(job, at: 0) } }
   }
 }

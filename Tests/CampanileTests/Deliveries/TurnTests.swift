@@ -109,7 +109,7 @@ struct TurnTests {
   func time() {
     let clock = StepClock()
     // The third look after the beginning is the first that comes after four milliseconds.
-    var turn = DrainTurn(Pace { clock.now(1_500_000) })
+    var turn = DrainTurn(atMost: DrainTurn.deliveryLimit) { clock.now(1_500_000) }
     var count = 0
     while !turn.isOver {
       let portion = turn.portion
@@ -119,9 +119,9 @@ struct TurnTests {
     }
     #expect(clock.looks.load(ordering: .relaxed) == 4)
     #expect(count == 3)
-    #expect(QueueTarget.main.mailbox.pace.clock != nil)
+    #expect(QueueTarget.main.mailbox.clock != nil)
     #expect(Delivery.queue(.main).mailbox === QueueTarget.main.mailbox)
-    #expect(QueueTarget(queue.queue).mailbox.pace.clock == nil)
+    #expect(QueueTarget(queue.queue).mailbox.clock == nil)
   }
 
   @Test("A timed mailbox gives its target back between two messages, and the rest goes on")
@@ -130,7 +130,7 @@ struct TurnTests {
       let clock = StepClock()
       let mailbox: Mailbox
       let jobs = Recorder<DeliveryJob>()
-      init() { mailbox = Mailbox(nil, Pace { [clock] in clock.now(1_500_000) }) }
+      init() { mailbox = Mailbox(nil) { [clock] in clock.now(1_500_000) } }
       func enqueue(_ job: DeliveryJob) { jobs.record(job) }
     }
     let target = Timed()
@@ -160,7 +160,7 @@ struct TurnTests {
   @Test("An asynchronous observer of a stream of values gives its thread away now and then")
   func asynchronous() async {
     let executor = ManualExecutor()
-    let (mailbox, target) = (Mailbox(.unbounded, .counted), ManualTarget())
+    let (mailbox, target) = (Mailbox(.unbounded, clock: nil), ManualTarget())
     let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     let observer = IndirectObserver<Int>(
       traits,
@@ -172,7 +172,7 @@ struct TurnTests {
     _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
     for number in 0..<1_000 { source.send(number) }
     let drain = Task.detached(executorPreference: executor) {
-      await mailbox.drainInTask(.medium, on: nil)
+      await mailbox.drain(.medium, inTaskOf: target)
     }
     let other = Task.detached(executorPreference: executor) { 1 }
     executor.runUntilIdle()

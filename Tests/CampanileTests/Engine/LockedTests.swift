@@ -6,8 +6,8 @@ import Testing
 @Suite("A lock around state", .ownThread)
 struct LockedTests {
   @Test(
-    "Threads that step back from each other all have their turn, one at a time", arguments: widths)
-  func steppingBack(width: Int) {
+    "Threads that decide how they wait all have their turn, one at a time", arguments: widths)
+  func waiting(width: Int) {
     let count = Effort.times(5_000, long: 200_000)
     let state = Locked((turns: 0, others: 0))
     onThreads(width) { thread in
@@ -15,7 +15,7 @@ struct LockedTests {
         if thread == 0 {
           state.withLock { $0 = ($0.turns, $0.others + 1) }
         } else {
-          state.withLockSteppingBack { $0 = ($0.turns + 1, $0.others) }
+          state.withLock(waiting: { $0() }) { $0 = ($0.turns + 1, $0.others) }
         }
       }
     }

@@ -134,9 +134,9 @@ struct SubjectNameTests {
     for _ in 0..<50 {
       let player = Player()
       let words = Recorder<UInt>()
-      onThreads(width) { _ in words.record(SubjectName(player).address.word) }
+      onThreads(width) { _ in words.record(SubjectName(player).word) }
       #expect(Set(words.values).count == 1)
-      #expect(SubjectName(known: player)?.address.word == words.values[0])
+      #expect(SubjectName(known: player)?.word == words.values[0])
       #expect(SubjectName(player).id == ObjectIdentifier(player))
       #expect(SubjectName(player).isTagged == (SubjectKind.current == .foreign))
       withExtendedLifetime(player) {}

@@ -4,7 +4,7 @@ import Testing
 @testable import Campanile
 
 /// What a subject is found by.
-private func key(_ subject: AnyObject) -> UInt { SubjectName(subject).address.word }
+private func key(_ subject: AnyObject) -> UInt { SubjectName(subject).word }
 
 extension Entries.Owner {
   fileprivate var table: AddressTable { AddressTable(at: entries.address)! }

@@ -23,13 +23,7 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// While a carrier is installed, a delivery to another place and each set of a ``CurrentValue``
 /// cost a few more allocations. Immediate observers of other sources cost no more than before.
 public struct ContextCarrier: Sendable {
-  fileprivate let capture: @Sendable () -> Restoration?
-
-  /// Restores a context around a call.
-  struct Restoration: Sendable {
-    let around: @Sendable (() -> Void) -> Void
-    let aroundAsync: @Sendable (() async -> Void) async -> Void
-  }
+  fileprivate let capture: @Sendable () -> PostContext?
 
   /// Creates a carrier of a task-local value, or of its default value where the poster set none.
   public init<Value: Sendable>(_ local: TaskLocal<Value>) {
@@ -57,7 +51,7 @@ public struct ContextCarrier: Sendable {
   ) {
     self.capture = {
       guard let context = capture() else { return nil }
-      return Restoration(
+      return PostContext(
         around: { call in
           var isCalled = false
           restore(context) {
@@ -109,38 +103,39 @@ public struct ContextCarrier: Sendable {
   }
 }
 
-/// The context of the code that made a post.
+/// The context of the code that made a post, which can be restored around a call.
 package final class PostContext: Sendable {
-  private let restorations: [ContextCarrier.Restoration]
+  fileprivate let around: @Sendable (() -> Void) -> Void
+  fileprivate let aroundAsync: @Sendable (() async -> Void) async -> Void
 
-  private init(_ restorations: [ContextCarrier.Restoration]) { self.restorations = restorations }
+  fileprivate init(
+    around: @escaping @Sendable (() -> Void) -> Void,
+    aroundAsync: @escaping @Sendable (() async -> Void) async -> Void
+  ) {
+    self.around = around
+    self.aroundAsync = aroundAsync
+  }
 
   /// The context that the installed carriers capture here; `nil` if there is none.
   package static var current: PostContext? {
-    let found = ContextCarrier.all.compactMap { $0.capture() }
-    return found.isEmpty ? nil : PostContext(found)
-  }
-
-  /// Makes a call with the contexts in force that the carriers from `index` on captured.
-  package func restore(from index: Int, _ call: () -> Void) {
-    if index == restorations.count { return call() }
-    restorations[index].around { restore(from: index + 1, call) }
-  }
-
-  fileprivate func restore(from index: Int, _ call: () async -> Void) async {
-    if index == restorations.count { return await call() }
-    await restorations[index].aroundAsync { await restore(from: index + 1, call) }
+    ContextCarrier.all.reduce(nil) { outer, carrier in
+      guard let inner = carrier.capture() else { return outer }
+      guard let outer else { return inner }
+      return PostContext(
+        around: { call in outer.around { inner.around(call) } },
+        aroundAsync: { call in await outer.aroundAsync { await inner.aroundAsync(call) } })
+    }
   }
 }
 
 extension PostContext? {
   /// Makes a call with the context in force, if there is one.
-  func restore(around call: () -> Void) {
-    if let self { self.restore(from: 0, call) } else { call() }
+  package func restore(around call: () -> Void) {
+    if let self { self.around(call) } else { call() }
   }
 
   /// Makes an asynchronous call with the context in force, if there is one.
   func restore(around call: () async -> Void) async {
-    if let self { await self.restore(from: 0, call) } else { await call() }
+    if let self { await self.aroundAsync(call) } else { await call() }
   }
 }

@@ -33,35 +33,36 @@ public final class DeliveryJob: Sendable {
 
   /// Whether the caller is the one that runs the job.
   func take() -> Bool {
-    // Pairs with `source` and the end: of two callers, one reads false.
+    // Pairs with `take`, and with the end: of two callers, one reads false.
     !isDone.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   /// Delivers what is waiting.
   ///
   /// Call it on the target.
-  public func run() {
-    if take() { drained.drain(urgency, on: target) }
+  public func run() { run(atMost: DrainTurn.deliveryLimit) }
+
+  /// Delivers the oldest of what is waiting; another job is enqueued for the rest.
+  ///
+  /// - Returns: Whether anything was waiting that no other job delivers.
+  @discardableResult
+  package func run(atMost limit: Int) -> Bool {
+    take() && drained.drain(urgency, on: target, atMost: limit)
   }
 
-  /// How many deliveries are waiting.
-  package var pendingCount: Int { source == nil ? 0 : drained.waitingCount }
+  /// How many deliveries are waiting where the job delivers.
+  package var pendingCount: Int { drained.waitingCount }
 
-  /// The identity of the mailbox that the job drains, if it has not run.
-  package var source: ObjectIdentifier? {
-    // Pairs with `take`.
-    isDone.load(ordering: .acquiring) ? nil : ObjectIdentifier(drained)
-  }
+  /// The identity of the mailbox that the job drains.
+  package var source: ObjectIdentifier { ObjectIdentifier(drained) }
 }
 
 /// A mailbox that a job can drain.
 protocol Drainable: AnyObject, Sendable {
-  /// Delivers what is waiting; if the target is no longer kept alive, all of it.
-  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
-  /// Delivers the waiting messages in a task, where each call may suspend.
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async
-  /// Delivers the oldest of what is waiting.
-  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
+  /// Delivers so much of what is waiting; if the target is no longer kept alive, all of it.
+  ///
+  /// - Returns: Whether this job was the one to deliver, and anything was waiting.
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool
   /// Discards what is waiting, because a job was released without having run.
   func discardPending(_ priority: Urgency)
   /// How much is waiting.

@@ -1,32 +1,22 @@
-import Dispatch
-
-/// How long one job may deliver before it yields the target.
-struct Pace: Sendable {
-  /// Nanoseconds of a monotonic clock; `nil` if only deliveries are counted.
-  var clock: (@Sendable () -> UInt64)?
-
-  /// For targets that other code may wait for: a limited number of deliveries.
-  static let counted = Pace(clock: nil)
-  /// For the main queue, where a person waits: a limited number of deliveries, and a few
-  /// milliseconds at most.
-  static let timed = Pace { DispatchTime.now().uptimeNanoseconds }
-}
-
-/// The rest of one job's turn.
+/// The rest of one job's turn, after which it yields the target.
 struct DrainTurn {
   /// How many deliveries a job makes at most.
   static let deliveryLimit = 1_024
   /// How long a job delivers if time is limited, in nanoseconds.
   static let timeLimit: UInt64 = 4_000_000
-  private let clock: (@Sendable () -> UInt64)?
+
+  /// Returns nanoseconds of a monotonic clock.
+  typealias Clock = @Sendable () -> UInt64
+
+  private let clock: Clock?
   private let start: UInt64
   private var left: Int
 
-  /// - Parameter pace: `nil` for a turn that ends when nothing is left.
-  init(_ pace: Pace?) {
-    clock = pace?.clock
-    start = pace?.clock?() ?? 0
-    left = pace == nil ? .max : Self.deliveryLimit
+  /// - Parameter clock: For the main queue, where a person waits; `nil` if only deliveries are counted.
+  init(atMost limit: Int, _ clock: Clock?) {
+    self.clock = clock
+    start = clock?() ?? 0
+    left = limit
   }
 
   var isOver: Bool { left == 0 }

@@ -82,8 +82,3 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
     init(_ object: AnyObject) { self.object = object }
   }
 }
-
-private final class Nobody: Sendable {}
-
-/// The placeholder where no object is.
-private let nobody = Nobody()

@@ -13,31 +13,18 @@
 /// Swift does not count is never referred to. It has a *tag*: a native object that is attached to
 /// it and released with it. The address of the tag is the subject's.
 struct SubjectName: Sendable, Equatable {
-  /// Of the subject's memory, or of its tag's.
-  ///
-  /// A `SubjectHold` reserves it.
-  let address: SubjectAddress
+  /// Of the subject's memory, or of its tag's; an unowned reference to `object` reserves it.
+  let address: ObjectIdentifier
   /// The subject itself, as descriptions show it.
   let id: ObjectIdentifier
 
   /// Names `subject`, which gets a tag if it needs one.
   ///
-  /// Under no lock. The caller keeps the subject until it has made a hold, or is done.
+  /// Under no lock. The caller keeps the subject until it has reserved the name, or is done.
   @inline(__always)
   init(_ subject: AnyObject) {
-    if SubjectTag.isNeeded(by: subject) {
-      address = SubjectAddress(SubjectTag.make(for: subject))
-    } else {
-      address = SubjectAddress(subject)
-    }
     id = ObjectIdentifier(subject)
-  }
-
-  /// The name of a subject that Swift counts.
-  @inline(__always)
-  fileprivate init(untagged address: SubjectAddress) {
-    self.address = address
-    id = address.id
+    address = isCountedBySwift(subject) ? id : ObjectIdentifier(SubjectTag.make(for: subject))
   }
 
   /// The name by which `subject` may be known already, or `nil` if it never was named.
@@ -45,52 +32,31 @@ struct SubjectName: Sendable, Equatable {
   /// The caller keeps the subject while it compares.
   @inline(__always)
   init?(known subject: AnyObject) {
-    if SubjectTag.isNeeded(by: subject) {
-      guard let tag = SubjectTag.existing(of: subject) else { return nil }
-      address = SubjectAddress(tag)
-    } else {
-      address = SubjectAddress(subject)
-    }
     id = ObjectIdentifier(subject)
+    if isCountedBySwift(subject) {
+      address = id
+    } else {
+      guard let tag = SubjectTag.existing(of: subject) else { return nil }
+      address = ObjectIdentifier(tag)
+    }
   }
+
+  /// What is at the address, while the subject is kept: an object that Swift counts.
+  ///
+  /// To move an unowned reference to it counts nothing, and to end one frees its memory at most: both
+  /// may be done under a lock.
+  @inline(__always)
+  var object: AnyObject {
+    // SAFETY: the caller keeps the subject, which keeps its tag.
+    unsafe unsafeBitCast(address, to: Unmanaged<AnyObject>.self)._withUnsafeGuaranteedRef { $0 }
+  }
+
+  /// The key of the subject in a table.
+  var word: UInt { UInt(bitPattern: address) }
 
   /// Whether the address is that of a tag.
   @inline(__always)
-  var isTagged: Bool { SubjectTag.isUsed && address.id != id }
-
-  static func == (one: Self, other: Self) -> Bool { one.address.word == other.address.word }
-}
-
-/// Reserves the address of one subject's name.
-///
-/// It refers to native memory. To move it counts nothing, and to end it frees that memory at most:
-/// both may be done under a lock.
-struct SubjectHold: ~Copyable, @unchecked Sendable {
-  // SAFETY: never read; it is here for what an unowned reference does to native memory.
-  private unowned let memory: AnyObject
-
-  /// Reserves the address of a name, whose subject the caller keeps.
-  @inline(__always)
-  init(_ name: SubjectName) { memory = name.address.withLiving { $0 } }
-}
-
-/// A subject whose name needs no tag and can be reserved, as nearly every one: a value in place of a
-/// ``SubjectIdentity``.
-struct PlainSubject: @unchecked Sendable {
-  // SAFETY: never read; it reserves the address, and so does each copy.
-  private unowned let memory: AnyObject
-  private let address: SubjectAddress
-
-  /// - Returns: `nil` for a subject that is not plain, or whose deinit has begun.
-  @inline(__always)
-  init?(_ subject: AnyObject) {
-    if isDeinitializing(subject) || SubjectTag.isNeeded(by: subject) { return nil }
-    memory = subject
-    address = SubjectAddress(subject)
-  }
-
-  @inline(__always)
-  var name: SubjectName { SubjectName(untagged: address) }
+  var isTagged: Bool { SubjectTag.isUsed && address != id }
 }
 
 /// The native object that names a subject which Swift does not count.
@@ -107,10 +73,6 @@ final class SubjectTag: Sendable {
     #endif
   }
 
-  /// Whether Swift does not count `subject`.
-  @inline(__always)
-  fileprivate static func isNeeded(by subject: AnyObject) -> Bool { !isCountedBySwift(subject) }
-
   /// The tag of a subject that needs one, if it has been made.
   ///
   /// The subject keeps it. The runtime that attaches objects locks its own table for a moment.
@@ -125,6 +87,14 @@ final class SubjectTag: Sendable {
     #else
       return nil
     #endif
+  }
+
+  /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.
+  @inline(never)
+  static func address(for subject: ObjectIdentifier) -> UInt? {
+    // SAFETY: the poster keeps the subject until the post returns.
+    let living = unsafe unsafeBitCast(subject, to: Unmanaged<AnyObject>.self).takeUnretainedValue()
+    return SubjectName(known: living)?.word
   }
 
   private static let making = Locked(())
@@ -187,16 +157,6 @@ func isCountedBySwift(_ object: AnyObject) -> Bool {
   }
 #endif
 
-extension SubjectTag {
-  /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.
-  @inline(never)
-  static func address(for subject: ObjectIdentifier) -> UInt? {
-    // SAFETY: the poster keeps the subject until the post returns.
-    let living = SubjectAddress(word: UInt(bitPattern: subject)).living
-    return SubjectName(known: living)?.address.word
-  }
-}
-
 #if DEBUG
   /// An object that tests declare not to be counted by Swift.
   protocol ForeignStandIn: AnyObject {
@@ -209,26 +169,3 @@ extension SubjectTag {
     fileprivate let tag = Locked<SubjectTag?>(nil)
   }
 #endif
-
-/// A subject's address, by which it is found and nothing else; one word, also in an enumeration.
-@safe struct SubjectAddress: @unchecked Sendable {
-  // SAFETY: the object is looked at by `living` alone; it may have died.
-  private let object: Unmanaged<AnyObject>
-
-  init(_ object: AnyObject) { unsafe self.object = Unmanaged.passUnretained(object) }
-
-  /// - Parameter word: The result of `word`.
-  init(word: UInt) { unsafe object = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word)!) }
-
-  var word: UInt { UInt(bitPattern: unsafe object.toOpaque()) }
-  var id: ObjectIdentifier { unsafe unsafeBitCast(object.toOpaque(), to: ObjectIdentifier.self) }
-
-  /// The object, for a caller that keeps it.
-  var living: AnyObject { unsafe object.takeUnretainedValue() }
-
-  /// Calls `body` with the object, which the caller keeps, and counts no reference for that.
-  @inline(__always)
-  func withLiving<Result>(_ body: (AnyObject) -> Result) -> Result {
-    unsafe object._withUnsafeGuaranteedRef(body)
-  }
-}

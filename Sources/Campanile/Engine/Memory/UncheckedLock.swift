@@ -10,29 +10,17 @@
   package init(_ state: State) { self.state = Locked(Unchecked(value: state)) }
 
   /// Runs `body` with the lock held, and returns what it returns.
-  @_alwaysEmitIntoClient
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-    state.withLock { Unchecked(value: body(&$0.value)) }.value
-  }
-
-  /// `withLock` in fewer steps, for a result that is Sendable.
-  @_alwaysEmitIntoClient
-  package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-    state.withLock { body(&$0.value) }
-  }
-
-  /// `withLock` without a result, so that generic code has no type of a result to look up.
-  @_alwaysEmitIntoClient
-  package borrowing func withLock(_ body: (inout State) -> Void) {
-    state.withLock { body(&$0.value) }
+    state.withLockUnchecked { body(&$0.value) }
   }
 }
 
-/// A value that passes through the lock.
+/// A value of which its user knows that other threads may have it.
 ///
 /// Not private: the layout of the lock is part of the layout of what has one, in other modules too.
 @frozen @usableFromInline package struct Unchecked<Value>: @unchecked Sendable {
-  // SAFETY: as each use of the lock says.
+  // SAFETY: as each use says.
   @usableFromInline var value: Value
 
   @_alwaysEmitIntoClient

@@ -51,3 +51,22 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
     return living
   }
 }
+
+extension Locked {
+  /// The object that all who name a key share: `new`, if there is none.
+  ///
+  /// - Parameter isRight: Whether the object that was found is the key's, which another one may have
+  ///   had before.
+  package func shared<Key, Object>(
+    _ key: Key, or new: Object, where isRight: (Object) -> Bool = { _ in true }
+  ) -> Object where State == WeakTable<Key, Object> {
+    let (object, seen) = withLock { table -> (Object, [Object]) in
+      let known = table[key]
+      if let known, isRight(known) { return (known, []) }
+      return (new, table.insert(new, for: key) + [known].compactMap { $0 })
+    }
+    // Released outside the lock: these may be the last references.
+    withExtendedLifetime(seen) {}
+    return object
+  }
+}

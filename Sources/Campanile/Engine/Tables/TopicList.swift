@@ -83,7 +83,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
     about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
   ) -> [ObserverList] {
     var lists = super.parts(held)
-    if let subject, let list = current?.object(of: subject.address.word) {
+    if let subject, let list = current?.object(of: subject.word) {
       lists += unsafe Self.list(at: list).takeUnretainedValue().parts(held)
     }
     return lists
@@ -105,7 +105,7 @@ extension TopicList {
   func list(
     about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Unmanaged<ObserverList> {
-    let key = subject.address.word
+    let key = subject.word
     if let found = current?.object(of: key) { return unsafe Self.list(at: found) }
     // Pairs with `find`.
     if subject.isTagged { hasTags.store(true, ordering: .releasing) }
@@ -120,7 +120,7 @@ extension TopicList {
   fileprivate func remove(
     _ list: SubjectList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
-    guard let current, let index = current.index(of: list.name.address.word) else { return }
+    guard let current, let index = current.index(of: list.name.word) else { return }
     garbage.add(.init(structure: list, since: list.created))
     current.remove(at: index, held)
     subjectCount -= 1
@@ -162,20 +162,20 @@ extension TopicList {
 /// The observers of one message type that observe one subject.
 @safe final class SubjectList: ObserverList, @unchecked Sendable {
   let name: SubjectName
+  /// Reserves the address of the subject, until the list has left the table; never read.
+  ///
+  /// Protected by the registry's lock.
+  private unowned var memory: AnyObject?
   // SAFETY: used under the lock alone, by a registration that has not ended: a source ends all of them
   // before its topics can go.
   private unowned(unsafe) let topic: TopicList
-  /// Reserves the address of the subject, until the list has left the table.
-  ///
-  /// Protected by the registry's lock.
-  private var hold: SubjectHold?
 
   fileprivate init(
     _ name: SubjectName, of topic: TopicList, _ held: borrowing ObserverRegistry.Held
   ) {
     self.name = name
+    memory = name.object
     unsafe self.topic = topic
-    hold = SubjectHold(name)
     let created = topic.registry.tick(held)
     super.init(registry: topic.registry, valueType: topic.valueType, created: created)
   }
@@ -185,7 +185,7 @@ extension TopicList {
   override var root: ObserverList { unsafe topic }
 
   override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
-    hold = nil
+    memory = nil
     unsafe topic.remove(self, &garbage, held)
   }
 
