@@ -102,11 +102,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 extension Broadcaster: SignalBase {
   package func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+    list.register(request, body, once: options.isOnce)
   }
 }
 

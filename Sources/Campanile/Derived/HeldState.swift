@@ -34,11 +34,10 @@ final class HeldState<Value: Sendable>: StateBase {
     upstream: [ObserverRegistry] = []
   ) {
     let held = CurrentValue(value, registry: ObserverRegistry(upstream: upstream))
-    let body = ObserverBody<Value>(
-      .tap({ value, post in held.set(value, as: post) }, onEnd: { held.finish() }))
+    let body = ObserverBody<Value>(tap: { held.set($0, as: $1) }, onEnd: { held.finish() })
     self.held = held
     token = ObservationToken(
-      signal.register(ObservationRequest(.unbounded, location), body, SourceOptions()))
+      signal.register(ObservationRequest(location), body, SourceOptions()))
   }
 
   var value: Value { held.value }

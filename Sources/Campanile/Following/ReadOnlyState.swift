@@ -60,9 +60,9 @@ extension StateBase {
 
   package func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    _ options: SourceOptions<Value>
+    _ options: SourceOptions
   ) -> Registration {
-    let following = Following(options)
+    let following = Following<Value>(options)
     return follow(request, following, following.wrap(body))
   }
 }

@@ -6,14 +6,12 @@ extension StateBase {
     _ buffer: SequenceBuffer, _ location: CallSite, _ following: Following<Value>,
     _ make: @escaping @Sendable (Value?, Value) -> Read
   ) -> ValueSequence<Read>.Reader {
-    let body = ObserverBody<StateUpdate<Value>>(
-      .reader(
-        { update, _ in
-          guard following.isNew(update.revision) else { return }
-          buffer.append(update)
-          if following.isOver { throw ObservationIsOver() }
-        }, onEnd: { buffer.finish() }, buffer: buffer.counts))
-    let registration = follow(ObservationRequest(.unbounded, location), following, body)
+    let body = ObserverBody<StateUpdate<Value>>(filling: buffer) { update in
+      guard following.isNew(update.revision) else { return }
+      buffer.append(update)
+      if following.isOver { throw ObservationIsOver() }
+    }
+    let registration = follow(ObservationRequest(location), following, body)
     return .init(buffer, registration) { reader in
       while let update: StateUpdate<Value> = await reader.buffer.next() {
         var element: Read?
@@ -30,7 +28,7 @@ extension StateBase {
   }
 
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Value>
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions
   ) -> ValueSequence<Value>.Reader {
     makeReader(buffer, location, Following(options)) { $1 }
   }

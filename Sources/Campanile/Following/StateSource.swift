@@ -63,15 +63,17 @@ private final class ChangesBase<Value: Sendable>: StateReading {
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
-    _ options: SourceOptions<ValueChange<Value>>
+    _ options: SourceOptions
   ) -> Registration {
-    let following = Following(changes: options)
+    let following = Following<Value>(options, ofChanges: true)
     return base.follow(request, following, following.wrap(changes: body))
   }
 
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<ValueChange<Value>>
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions
   ) -> ValueSequence<ValueChange<Value>>.Reader {
-    base.makeReader(buffer, location, Following(changes: options)) { ValueChange(old: $0, new: $1) }
+    base.makeReader(buffer, location, Following<Value>(options, ofChanges: true)) {
+      ValueChange(old: $0, new: $1)
+    }
   }
 }

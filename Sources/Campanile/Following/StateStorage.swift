@@ -287,10 +287,8 @@ where Update.Value == Value {
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Update>
   ) -> Registration {
-    let list = list
     request.onResume = { [self] in tellNewest(to: $0) }
-    return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? Registration(list: list, id: 0, counters: nil)
+    return list.register(request, body, once: false)
   }
 
   /// Queues the newest value for an observer that begins or resumes.

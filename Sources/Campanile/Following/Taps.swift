@@ -38,11 +38,9 @@ final class Taps: Sendable {
     let slot = ValueSlot(storage.newest)
     let token = location.map { location in
       let body = ObserverBody<StateUpdate<Value>>(
-        .tap(
-          { [self] update, post in take(update, for: slot, post) },
-          onEnd: { [self] in inTurn { self.noteEnd() } }))
-      let request = ObservationRequest(.unbounded, location)
-      return ObservationToken(storage.register(request, body))
+        tap: { [self] update, post in take(update, for: slot, post) },
+        onEnd: { [self] in inTurn { self.noteEnd() } })
+      return ObservationToken(storage.register(ObservationRequest(location), body))
     }
     // What was set before the tap is known; what arrives waits.
     if token != nil { _ = slot.take(storage.newest) }

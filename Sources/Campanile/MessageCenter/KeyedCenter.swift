@@ -145,7 +145,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     if given != nil, subject.map({ isDeinitializing($0) }) ?? true {
       // Nothing arrives about an instance that is dead or in its deinit. A sequence stays silent and
       // ends with the center.
-      guard case .reader = body.kind else { return ended }
+      guard body.isSequence else { return ended }
       subject = nobody
     }
     request.isOnce = once

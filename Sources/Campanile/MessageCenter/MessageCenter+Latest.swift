@@ -32,10 +32,9 @@ extension MessageCenter {
     if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
     // Registered before it is published, so that code that finds it there misses no later message.
     let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
-    let body = ObserverBody<M>(
-      .tap({ message, post in new.set(message, as: post) }, onEnd: { new.finish() }))
-    let request = ObservationRequest(.unbounded, CallSite(file: file, line: line))
-    let registration = register(request, body, SourceOptions<M>())
+    let body = ObserverBody<M>(tap: { new.set($0, as: $1) }, onEnd: { new.finish() })
+    let request = ObservationRequest(CallSite(file: file, line: line))
+    let registration = register(request, body, SourceOptions())
     // A center that has ended registers nothing, and keeps what it remembers.
     let mayReplace = registration.isActive
     let winner = latestMessages.withLock { latest -> any AnyObject & Sendable in

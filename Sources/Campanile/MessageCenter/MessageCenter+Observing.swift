@@ -24,7 +24,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: delivery, CallSite(file: file, line: line))
     return ObservationToken(
-      register(request, ObserverBody(observer), options.messageSettings))
+      register(request, ObserverBody(observer), options.settings))
   }
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
@@ -53,7 +53,7 @@ extension MessageCenter {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options.messageSettings)
+    return register(request, ObserverBody(owner, observer), options.settings)
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
@@ -77,7 +77,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: delivery.delivery, CallSite(file: file, line: line))
     return ObservationToken(
-      register(request, ObserverBody(onMain: observer), options.messageSettings))
+      register(request, ObserverBody(onMain: observer), options.settings))
   }
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
@@ -108,7 +108,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
     return register(
-      request, ObserverBody(owner, onMain: observer), options.messageSettings)
+      request, ObserverBody(owner, onMain: observer), options.settings)
   }
 
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
@@ -136,7 +136,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: instance, buffering, CallSite(file: file, line: line))
     return register(
-      request, ObserverBody(isolatedTo: instance, observer), options.messageSettings)
+      request, ObserverBody(isolatedTo: instance, observer), options.settings)
   }
 }
 
@@ -145,7 +145,7 @@ extension MessageCenter: MessageSource {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
+    _ options: SourceOptions
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry) { _, held in
@@ -157,7 +157,7 @@ extension MessageCenter: MessageSource {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: EndActions?
+    _ options: SourceOptions, about subject: SubjectName, _ lifetime: EndActions?
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {

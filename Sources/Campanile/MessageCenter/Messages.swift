@@ -78,15 +78,18 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration {
-    let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject, pass) in
+    let transform: ObserverBody<Element>.Transform<M> = { message, post, pass in
+      let object = post.subject
       // Retaining a subject that is in its deinit would stop the program.
-      let isGoing = subject.map { isDeinitializing($0) } ?? false
+      let isGoing = object.map { isDeinitializing($0) } ?? false
       // The subject of a message of type M is an M.Subject: `post` takes no other.
-      let subject = isGoing ? nil : subject.map { $0 as! M.Subject }
+      let subject = isGoing ? nil : object.map { $0 as! M.Subject }
       try pass(Element(message: message, subject: subject))
     }
+    let told = body.mapped(
+      once: options.isOnce, isTold: true, where: body.selection(by: transform), transform)
     return messages.register(request, told, SourceOptions())
   }
 }
@@ -122,10 +125,8 @@ private final class AnyMessageBase: SignalBase {
   func register(
     _ request: consuming ObservationRequest,
     _ body: consuming ObserverBody<MessageCenter.PostedMessage>,
-    _ options: SourceOptions<MessageCenter.PostedMessage>
+    _ options: SourceOptions
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: center.registry) { [center] _, _ in .list(center.wide) }
-      ?? center.ended
+    center.wide.register(request, body, once: options.isOnce)
   }
 }

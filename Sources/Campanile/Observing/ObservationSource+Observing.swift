@@ -156,7 +156,8 @@ extension ObservationSource {
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest(buffering, CallSite(file: file, line: line))
+    let request = ObservationRequest(
+      buffering: buffering, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(async: observer), options: options))
   }
 
@@ -182,7 +183,7 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, buffering, CallSite(file: file, line: line))
+      owner: owner, buffering: buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, async: observer), options: options)
   }
 

@@ -39,7 +39,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   @inline(never)
   package consuming func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration {
     // Moved, and not copied.
     switch (consume self).base {
@@ -51,16 +51,13 @@ public struct Signal<Element: Sendable>: ObservationSource {
   /// Registers a reader that `buffer` is filled for.
   @_optimize(size)
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions
   ) -> ValueSequence<Element>.Reader {
     if case .source(let source) = base, let source = source as? any StateReading<Element> {
       return source.makeReader(buffer, location, options)
     }
-    let body = ObserverBody<Element>(
-      .reader(
-        { element, _ in buffer.append(element) }, onEnd: { buffer.finish() }, buffer: buffer.counts)
-    )
-    return .init(buffer, register(ObservationRequest(.unbounded, location), body, options))
+    let body = ObserverBody<Element>(filling: buffer) { buffer.append($0) }
+    return .init(buffer, register(ObservationRequest(location), body, options))
   }
 }
 
@@ -73,7 +70,7 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
   /// - Returns: A registration that has ended, if the source has finished.
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration
 }
 
@@ -83,6 +80,6 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
 /// reader makes elements of them.
 protocol StateReading<Element>: SignalBase {
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions
   ) -> ValueSequence<Element>.Reader
 }

@@ -23,7 +23,7 @@ enum SourceMessages: Sendable {
   @inline(__always)
   consuming func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
+    _ options: SourceOptions
   ) -> Registration {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
@@ -43,12 +43,12 @@ enum SourceMessages: Sendable {
 protocol MessageSource: AnyObject, Sendable {
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>
+    _ options: SourceOptions
   ) -> Registration
 
   /// Registers an observer of messages about a subject, whose lifetime ends the registration, too.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>, about subject: SubjectName, _ lifetime: EndActions?
+    _ options: SourceOptions, about subject: SubjectName, _ lifetime: EndActions?
   ) -> Registration
 }

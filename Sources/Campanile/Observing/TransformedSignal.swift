@@ -9,7 +9,7 @@ extension ObservationSource {
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
     Signal(
-      base: TransformedSignal(signal, isSelective: false) { element, pass in
+      base: TransformedSignal(signal, isSelective: false) { element, _, pass in
         try pass(transform(element))
       })
   }
@@ -26,7 +26,7 @@ extension ObservationSource {
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
     Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, pass in
+      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
         if let result = transform(element) { try pass(result) }
       })
   }
@@ -41,7 +41,7 @@ extension ObservationSource {
   ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
     Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, pass in
+      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
         if isIncluded(element) { try pass(element) }
       })
   }
@@ -68,17 +68,9 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration {
-    let transform = transform
-    var isWanted: (@Sendable (Upstream) -> Bool)?
-    if isSelective {
-      isWanted = { element in
-        var isPassedOn = false
-        try? transform(element) { _ in isPassedOn = true }
-        return isPassedOn
-      }
-    }
+    let isWanted = body.selection(isSelective: isSelective, by: transform)
     let mapped = body.mapped(once: options.isOnce, where: isWanted, transform)
     return upstream.register(request, mapped, SourceOptions())
   }

@@ -84,7 +84,7 @@ final class PostedNotifications: SignalBase {
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
-    _ options: SourceOptions<PostedNotification>
+    _ options: SourceOptions
   ) -> Registration {
     register(request, body, once: options.isOnce, isReader: true)
   }

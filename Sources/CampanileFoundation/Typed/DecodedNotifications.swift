@@ -18,7 +18,7 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ options: SourceOptions
   ) -> Registration {
     let name = descriptor.name
     let place = request.place
@@ -26,8 +26,18 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
     let isWanted = body.isWanted
-    var mapped = body.mapped(once: options.isOnce) {
-      (notification: PostedNotification, pass) in
+    // Checked where the notification is posted. A failure passes, to be reported where the observer
+    // runs.
+    let selection: ObserverBody<PostedNotification>.Selection? = isWanted.map { isWanted in
+      { notification, post in
+        switch use.decoded(notification) {
+        case .success(let value): (value as? Element).map { isWanted($0, post) } ?? false
+        case .failure: true
+        case nil: false
+        }
+      }
+    }
+    let mapped = body.mapped(once: options.isOnce, where: selection) { notification, _, pass in
       switch use.decoded(notification) {
       case .success(let value):
         // A codec is identified by the type or the object that decodes an `Element`.
@@ -39,17 +49,6 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
       case nil:
         // The post began before this observer was registered.
         break
-      }
-    }
-    if let isWanted {
-      // Checked where the notification is posted. A failure passes, to be reported where the observer
-      // runs.
-      mapped = mapped.taking { notification, subject in
-        switch use.decoded(notification) {
-        case .success(let value): (value as? Element).map { isWanted($0, subject) } ?? false
-        case .failure: true
-        case nil: false
-        }
       }
     }
     return notifications.register(request, mapped, once: false, isReader: false)

@@ -93,7 +93,7 @@ private final class Hearing: SignalBase {
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<RelayedPayload>,
-    _ options: SourceOptions<RelayedPayload>
+    _ options: SourceOptions
   ) -> Registration {
     // One for each observer, so that a message finds the observers of its name, and no others.
     let source = Broadcaster<RelayedPayload>()

@@ -146,7 +146,8 @@ extension Relay {
     }
     return ObservationToken(
       core.requests.signal.register(
-        .inPlace(file: file, line: line), ObserverBody(starting: start), SourceOptions()))
+        .inPlace(file: file, line: line), ObserverBody(starting: start, file: file, line: line),
+        SourceOptions()))
   }
 
   /// The requests that arrive here, as a source that a `Trace` of CampanileInspector can follow.

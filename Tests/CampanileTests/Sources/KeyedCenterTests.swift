@@ -54,7 +54,7 @@ struct KeyedCenterTests {
       let center = KeyedCenter<Int>()
       for _ in 0..<2 {
         _ = center.register(
-          .inPlace(), ObserverBody(.told { told.record($1 === player) }), of: key,
+          .inPlace(), ObserverBody(inPlace: { told.record($1.subject === player) }), of: key,
           about: isAbout ? .some(player) : .none, once: false)
         center.post(to: "key", about: player) { 1 }
       }
@@ -75,7 +75,7 @@ struct KeyedCenterTests {
         ObserverBody { [heard] in heard.record($0) }, of: nil, about: player, once: false))
     let async = ObservationToken(
       center.register(
-        ObservationRequest(.oldest(1), location),
+        ObservationRequest(buffering: .oldest(1), location),
         ObserverBody(async: {
           inbox.record($0)
           await gate.pass()
@@ -234,7 +234,7 @@ struct KeyedCenterTests {
     let center = KeyedCenter<Int>(onError: { failures.record($0) })
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { _ in throw TestFailure() },
-      ObserverBody(.told { _, _ in throw TestFailure() }),
+      ObserverBody(inPlace: { _, _ in throw TestFailure() }),
       ObserverBody(async: { _ in throw TestFailure() }),
     ]
     let lines = (1...3).map { UInt($0) }

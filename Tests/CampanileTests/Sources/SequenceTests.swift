@@ -231,10 +231,8 @@ struct SequenceTests {
     let both = [state.values(options: .once), state.values(options: [.once, .initial])]
     let buffer = SequenceBuffer(.unbounded)
     let wide = keyed.register(
-      .inPlace(),
-      ObserverBody(.reader({ value, _ in buffer.append(value) }, onEnd: { buffer.finish() })),
-      of: nil,
-      about: .none, once: true)
+      .inPlace(), ObserverBody(filling: buffer) { buffer.append($0) }, of: nil, about: .none,
+      once: true)
     #expect(state.observerCount == 1)
     for number in 2..<4 {
       ticks.send(number)
