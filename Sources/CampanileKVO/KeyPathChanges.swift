@@ -103,8 +103,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
       let received = Counter()
@@ -115,15 +114,16 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       let current = body.mapped(once: false, where: isWanted) { change, _, pass in
         try pass(change.following(received.last.exchange(change.number, ordering: .relaxed)))
       }
-      return list.register(request, current.keeping(relay), isOnce: options.isOnce)
+      return list.register(request, current.keeping(relay))
     }
-    let follower = body.mapped(once: options.isOnce, where: nil) {
+    let isOnce = request.takeOptions().isOnce
+    request.options.isInitial = true
+    let follower = body.mapped(once: isOnce, where: nil) {
       (step: ValueChange<NumberedChange<Value>?>, _, pass) in
       guard let new = step.new else { return }
       try pass(step.isInitial ? new.asInitial : new.following(step.old ?? nil))
     }
-    return newest.changes.signal.register(
-      request, follower.keeping(relay), SourceOptions(isInitial: true))
+    return newest.changes.signal.register(request, follower.keeping(relay))
   }
 }
 

@@ -77,7 +77,7 @@ final class QueuedCall: Sendable {
   /// Has one observer, which makes each call: so the thread is inside an observer meanwhile.
   private static let calls: SourceList<@Sendable () -> Void> = {
     let list = SourceList(of: (@Sendable () -> Void).self)
-    _ = list.register(.inPlace(), ObserverBody { $0() })
+    _ = list.register(.init(), ObserverBody { $0() })
     return list
   }()
 

@@ -101,10 +101,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
 extension Broadcaster: SignalBase {
   package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
-    list.register(request, body, once: options.isOnce)
+    list.register(request, body)
   }
 }
 

@@ -59,10 +59,9 @@ extension StateBase {
   var signalBase: any SignalBase<Value> { self }
 
   package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
   ) -> Registration {
-    let following = Following<Value>(options)
+    let following = Following<Value>(request.takeOptions())
     return follow(request, following, following.wrap(body))
   }
 }

@@ -62,18 +62,16 @@ private final class ChangesBase<Value: Sendable>: StateReading {
   init(_ base: any StateBase<Value>) { self.base = base }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>
   ) -> Registration {
-    let following = Following<Value>(options, ofChanges: true)
+    let following = Following<Value>(request.takeOptions(), ofChanges: true)
     return base.follow(request, following, following.wrap(changes: body))
   }
 
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<ValueChange<Value>>.Reader {
-    base.makeReader(buffer, location, Following<Value>(options, ofChanges: true)) {
-      ValueChange(old: $0, new: $1)
-    }
+    let following = Following<Value>(request.takeOptions(), ofChanges: true)
+    return base.makeReader(buffer, request, following) { ValueChange(old: $0, new: $1) }
   }
 }

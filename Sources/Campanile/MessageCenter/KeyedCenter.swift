@@ -139,7 +139,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ///   or if the center has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
-    about given: AnyObject??, once: Bool
+    about given: AnyObject??
   ) -> Registration {
     var subject = given ?? nil
     if given != nil, subject.map({ isDeinitializing($0) }) ?? true {
@@ -148,7 +148,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       guard body.isSequence else { return ended }
       subject = nobody
     }
-    request.isOnce = once
     let name = subject.map { SubjectName($0) }
     // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }

@@ -8,7 +8,7 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (M, Post) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(CallSite(file: file, line: line))
-    return register(request, ObserverBody(inPlace: observer), SourceOptions())
+    return register(request, ObserverBody(inPlace: observer))
   }
 
   /// Posts a message that came through other centers, which are in ``Post/path``.

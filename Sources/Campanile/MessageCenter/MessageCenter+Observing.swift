@@ -22,9 +22,9 @@ extension MessageCenter {
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, CallSite(file: file, line: line))
+      on: delivery, CallSite(file: file, line: line), options.settings)
     return ObservationToken(
-      register(request, ObserverBody(observer), options.settings))
+      register(request, ObserverBody(observer)))
   }
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
@@ -52,8 +52,8 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options.settings)
+      owner: owner, on: delivery, CallSite(file: file, line: line), options.settings)
+    return register(request, ObserverBody(owner, observer))
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
@@ -75,9 +75,9 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, CallSite(file: file, line: line))
+      on: delivery.delivery, CallSite(file: file, line: line), options.settings)
     return ObservationToken(
-      register(request, ObserverBody(onMain: observer), options.settings))
+      register(request, ObserverBody(onMain: observer)))
   }
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
@@ -106,9 +106,9 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
+      owner: owner, on: delivery.delivery, CallSite(file: file, line: line), options.settings)
     return register(
-      request, ObserverBody(owner, onMain: observer), options.settings)
+      request, ObserverBody(owner, onMain: observer))
   }
 
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
@@ -134,9 +134,9 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      on: instance, buffering, CallSite(file: file, line: line))
+      on: instance, buffering, CallSite(file: file, line: line), options.settings)
     return register(
-      request, ObserverBody(isolatedTo: instance, observer), options.settings)
+      request, ObserverBody(isolatedTo: instance, observer))
   }
 }
 
@@ -144,10 +144,8 @@ extension MessageCenter: MessageSource {
   /// Registers an observer of all messages of a type.
   @inline(never)
   func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>
   ) -> Registration {
-    request.isOnce = options.isOnce
     return request.register(body, with: registry) { _, held in
       topics.destination(of: M.self, registry, held)
     } ?? ended
@@ -157,9 +155,8 @@ extension MessageCenter: MessageSource {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions, about subject: SubjectName, _ lifetime: EndActions?
+    about subject: SubjectName, _ lifetime: EndActions?
   ) -> Registration {
-    request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {
       topics.destination(of: M.self, about: subject, registry, &$0, $1)
     } ?? ended

@@ -55,7 +55,13 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   /// A queued delivery keeps the subject alive until it is made. If the subject posts in its `deinit`,
   /// the observers get `nil` for it.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
-    Signal(base: PostedBase(signal))
+    Signal(
+      base: TransformedSignal(signal, isTold: true) { message, post, pass in
+        // Retaining a subject that is in its deinit would stop the program.
+        let subject = post.subject.flatMap { isDeinitializing($0) ? nil : $0 }
+        // The subject of a message of type M is an M.Subject: `post` takes no other.
+        try pass(.init(message: message, subject: subject.map { $0 as! M.Subject }))
+      })
   }
 }
 
@@ -65,32 +71,6 @@ extension SourceMessages {
     let lifetime = center.registry.lifetime(ofSubject: subject)
     if lifetime == nil, let plain = PlainSubject(subject) { return .about(plain, center) }
     return .aboutOther(Subject(SubjectIdentity(subject), lifetime), center)
-  }
-}
-
-/// The messages with their subjects, as a base of signals.
-private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Subject: Sendable {
-  typealias Element = MessageCenter.Posted<M>
-
-  private let messages: Signal<M>
-
-  init(_ messages: Signal<M>) { self.messages = messages }
-
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions
-  ) -> Registration {
-    let transform: ObserverBody<Element>.Transform<M> = { message, post, pass in
-      let object = post.subject
-      // Retaining a subject that is in its deinit would stop the program.
-      let isGoing = object.map { isDeinitializing($0) } ?? false
-      // The subject of a message of type M is an M.Subject: `post` takes no other.
-      let subject = isGoing ? nil : object.map { $0 as! M.Subject }
-      try pass(Element(message: message, subject: subject))
-    }
-    let told = body.mapped(
-      once: options.isOnce, isTold: true, where: body.selection(by: transform), transform)
-    return messages.register(request, told, SourceOptions())
   }
 }
 
@@ -124,9 +104,8 @@ private final class AnyMessageBase: SignalBase {
 
   func register(
     _ request: consuming ObservationRequest,
-    _ body: consuming ObserverBody<MessageCenter.PostedMessage>,
-    _ options: SourceOptions
+    _ body: consuming ObserverBody<MessageCenter.PostedMessage>
   ) -> Registration {
-    center.wide.register(request, body, once: options.isOnce)
+    center.wide.register(request, body)
   }
 }

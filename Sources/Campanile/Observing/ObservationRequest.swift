@@ -5,12 +5,12 @@
 package struct ObservationRequest: ~Copyable, Sendable {
   /// The object whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
-  /// An owner of any class instead, and its type, if it has not died.
-  var confinedOwner: (OwnerReference<AnyObject>, (any AnyObject.Type)?)?
+  /// An owner of any class instead.
+  var confinedOwner: OwnerReference<AnyObject>?
   var delivery = Delivery.immediate
   var buffering: Buffering
   var location: CallSite
-  var isOnce = false
+  package var options: SourceOptions
   /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
 
@@ -18,20 +18,39 @@ package struct ObservationRequest: ~Copyable, Sendable {
   @inline(never)
   init(
     owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
-    buffering: Buffering? = nil, _ location: CallSite
+    buffering: Buffering? = nil, _ location: CallSite, _ options: SourceOptions = SourceOptions()
   ) {
     buffering?.checkCapacity()
     self.owner = owner
     self.delivery = delivery
     self.buffering = buffering ?? delivery.buffering
+    self.options = options
     self.location = location
   }
 
+  package init(
+    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
+    file: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.init(owner: owner, on: delivery, CallSite(file: file, line: line))
+  }
+
+  /// The place where the request was made, for failures that are reported early.
+  package var place: (file: String, line: Int) { (location.fileName, location.line) }
+
   /// A request for an observer that is isolated to an actor, which is also the owner.
-  init(on instance: some Actor, _ buffering: Buffering, _ location: CallSite) {
+  init(
+    on instance: some Actor, _ buffering: Buffering, _ location: CallSite, _ options: SourceOptions
+  ) {
     self.init(
-      owner: instance, on: Delivery(target: ActorTarget.of(instance), buffering: buffering),
-      location)
+      owner: instance, on: Delivery(target: TaskTarget.of(instance), buffering: buffering),
+      location, options)
+  }
+
+  /// Takes the options, for a source that itself does what they ask for.
+  package mutating func takeOptions() -> SourceOptions {
+    defer { options = SourceOptions() }
+    return options
   }
 }
 
@@ -105,7 +124,9 @@ extension ObservationRequest {
       && onResume == nil
   }
 
-  private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
+  private var plainTraits: ObserverTraits {
+    ObserverTraits(location: location, isOnce: options.isOnce)
+  }
 
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [EndActions]
@@ -136,7 +157,7 @@ extension ObservationRequest {
       (target, mailbox) = (runner, runner.mailbox)
       traits.atEnd { runner.end() }
       let prepare = preparation(of: body, mailbox, traits.name)
-      arrival = { [mailbox, isOnce] value, post, id, list in
+      arrival = { [mailbox, isOnce = options.isOnce] value, post, id, list in
         // Messages behind the only call will not be delivered.
         if isOnce { mailbox.close() }
         return prepare(value, post, id, list)
@@ -157,7 +178,7 @@ extension ObservationRequest {
     _ name: String?
   ) -> @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall {
     // Named here, since a closure that named the request would keep the owner.
-    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, isOnce)
+    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, options.isOnce)
     let counters = mailbox.counters
     return { value, post, id, list in
       counters.beginCall()
@@ -194,7 +215,8 @@ extension ObservationRequest {
   @inline(never)
   private func traits(_ lifetimes: [EndActions], _ body: BodyTraits) -> ObserverTraits {
     var traits = ObserverTraits(
-      location: location, isOnce: isOnce, isOrdered: delivery.isOrdered, isTold: body.isTold,
+      location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
+      isTold: body.isTold,
       isLasting: body.isLasting)
     var onEnd: (@Sendable (Registration) -> Void)?
     if !lifetimes.isEmpty || body.onEnd != nil {
@@ -207,7 +229,7 @@ extension ObservationRequest {
       || body.buffer != nil || onResume != nil || body.name != nil
     {
       traits.details = ObserverDetails(
-        owner: owner, swept: confinedOwner?.0, sweptType: confinedOwner?.1,
+        owner: owner, swept: confinedOwner, sweptType: confinedOwner?.object.map { type(of: $0) },
         delivery: body.name ?? delivery.description, isAsynchronous: body.isAsynchronous,
         buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     }

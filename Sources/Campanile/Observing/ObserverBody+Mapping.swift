@@ -1,17 +1,5 @@
 import Synchronization
 
-extension ObservationRequest {
-  /// A request for an observer that is called where the value is posted.
-  package static func inPlace(
-    owner: (any AnyObject & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line
-  ) -> Self {
-    Self(owner: owner, CallSite(file: file, line: line))
-  }
-
-  /// The place where the request was made, for failures that are reported early.
-  package var place: (file: String, line: Int) { (location.fileName, location.line) }
-}
-
 extension ObserverBody {
   /// Makes a value of the source's and passes it on, or leaves it out.
   ///

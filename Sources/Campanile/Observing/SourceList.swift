@@ -6,12 +6,6 @@ package enum SourceRegistry {
   /// Whether the calling code runs on the main queue or the main actor.
   package static var isOnMain: Bool { QueueTarget.main.isCurrent }
 
-  /// Lets half a microsecond pass.
-  package static func linger() { Platform.linger() }
-
-  /// Writes a line to standard error.
-  package static func warn(_ line: String) { Platform.writeToStandardError(line) }
-
   /// Passes an observer's error to `onError`, unless it is the request to end its registration.
   package static func report(
     _ error: any Error, of valueType: any Any.Type, file: StaticString, line: UInt,
@@ -92,19 +86,15 @@ package struct SourceList<Value>: Sendable {
   /// - Parameters:
   ///   - owner: The object whose end ends the registration, once the source notices it; the source
   ///     checks from time to time.
-  ///   - ownerType: The type of the owner, for descriptions and events.
   ///   - lifetime: The lifetime of the owner, which ends the registration at once.
-  ///   - target: Another place to call the observer, which must be the isolation that `body`
-  ///     belongs to.
   ///   - onEnd: Called once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: OwnerReference<AnyObject>? = nil, ownerType: (any AnyObject.Type)? = nil,
-    lifetime: OwnerLifetime = OwnerLifetime(),
-    on target: Delivery = .immediate, file: StaticString, line: UInt,
+    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    file: StaticString, line: UInt,
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
-    var request = ObservationRequest(on: target, CallSite(file: file, line: line))
-    request.confinedOwner = owner.map { ($0, ownerType) }
+    var request = ObservationRequest(file: file, line: line)
+    request.confinedOwner = owner
     let lifetimes = lifetime.storage.map { [$0] } ?? []
     return request.register(confined: body, lifetimes, onEnd: onEnd, with: registry) { _, _ in
       .list(list)
@@ -122,13 +112,10 @@ package struct OwnerLifetime: Sendable {
 
 extension SourceList where Value: Sendable {
   /// Registers an observer as a call to `observe` requested.
-  ///
-  /// - Parameter isOnce: Whether the first call is the last.
   package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    isOnce: Bool = false
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
   ) -> Registration {
-    list.register(request, body, once: isOnce)
+    list.register(request, body)
   }
 }
 
@@ -137,11 +124,9 @@ extension ObserverList {
   ///
   /// - Returns: A registration that has ended, if the source has finished.
   func register<Value: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    once isOnce: Bool
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
   ) -> Registration {
-    request.isOnce = isOnce
-    return request.register(body, with: registry) { _, _ in .list(self) } ?? ended
+    request.register(body, with: registry) { _, _ in .list(self) } ?? ended
   }
 
   /// A registration that has ended.
@@ -155,10 +140,9 @@ private final class ListSignal<Element: Sendable>: SignalBase {
   init(_ list: ObserverList) { self.list = list }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
-    list.register(request, body, once: options.isOnce)
+    list.register(request, body)
   }
 }
 

@@ -22,19 +22,18 @@ enum SourceMessages: Sendable {
   /// Registers an observer of the messages of type `M`.
   @inline(__always)
   consuming func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>
   ) -> Registration {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
     case .all(let source):
-      return source.register(request, body, options)
+      return source.register(request, body)
     case .about(let subject, let source):
       defer { extendLifetime(subject) }
-      return source.register(request, body, options, about: subject.name, nil)
+      return source.register(request, body, about: subject.name, nil)
     case .aboutOther(let subject, let source):
       defer { extendLifetime(subject) }
-      return source.register(request, body, options, about: subject.identity.name, subject.lifetime)
+      return source.register(request, body, about: subject.identity.name, subject.lifetime)
     }
   }
 }
@@ -42,13 +41,12 @@ enum SourceMessages: Sendable {
 /// A source of messages of many types, which registers observers of the type that they ask for.
 protocol MessageSource: AnyObject, Sendable {
   func register<Message: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>
   ) -> Registration
 
   /// Registers an observer of messages about a subject, whose lifetime ends the registration, too.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions, about subject: SubjectName, _ lifetime: EndActions?
+    about subject: SubjectName, _ lifetime: EndActions?
   ) -> Registration
 }

@@ -9,7 +9,7 @@ extension ObservationSource {
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
     Signal(
-      base: TransformedSignal(signal, isSelective: false) { element, _, pass in
+      base: TransformedSignal(signal) { element, _, pass in
         try pass(transform(element))
       })
   }
@@ -55,23 +55,26 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
   private let upstream: Signal<Upstream>
   /// Whether some elements are left out.
   private let isSelective: Bool
+  /// Whether `transform` reads the subjects of the posts.
+  private let isTold: Bool
   private let transform: ObserverBody<Element>.Transform<Upstream>
 
   init(
-    _ upstream: Signal<Upstream>, isSelective: Bool,
+    _ upstream: Signal<Upstream>, isSelective: Bool = false, isTold: Bool = false,
     _ transform: @escaping ObserverBody<Element>.Transform<Upstream>
   ) {
     self.upstream = upstream
     self.isSelective = isSelective
+    self.isTold = isTold
     self.transform = transform
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     let isWanted = body.selection(isSelective: isSelective, by: transform)
-    let mapped = body.mapped(once: options.isOnce, where: isWanted, transform)
-    return upstream.register(request, mapped, SourceOptions())
+    let isOnce = request.takeOptions().isOnce
+    return upstream.register(
+      request, body.mapped(once: isOnce, isTold: isTold, where: isWanted, transform))
   }
 }

@@ -17,19 +17,18 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     let name = descriptor.name
     let place = request.place
     // The observer keeps the use. When the last use is released, nothing is decoded any more.
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
-    let isWanted = body.isWanted
     // Checked where the notification is posted. A failure passes, to be reported where the observer
     // runs.
-    let selection: ObserverBody<PostedNotification>.Selection? = isWanted.map { isWanted in
-      { notification, post in
+    var selection: ObserverBody<PostedNotification>.Selection?
+    if let isWanted = body.isWanted {
+      selection = { notification, post in
         switch use.decoded(notification) {
         case .success(let value): (value as? Element).map { isWanted($0, post) } ?? false
         case .failure: true
@@ -37,7 +36,8 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
         }
       }
     }
-    let mapped = body.mapped(once: options.isOnce, where: selection) { notification, _, pass in
+    let mapped = body.mapped(once: request.takeOptions().isOnce, where: selection) {
+      notification, _, pass in
       switch use.decoded(notification) {
       case .success(let value):
         // A codec is identified by the type or the object that decodes an `Element`.
@@ -51,6 +51,6 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
         break
       }
     }
-    return notifications.register(request, mapped, once: false, isReader: false)
+    return notifications.register(request, mapped, isReader: false)
   }
 }

@@ -4,9 +4,8 @@ import Campanile
 enum MainHop {
   private static let posts: SourceList<OwnerReference<Evaluation>> = {
     let posts = SourceList(of: OwnerReference<Evaluation>.self)
-    _ = posts.addConfined(on: MainDelivery.main.ordered.delivery, file: #fileID, line: #line) {
-      $0.object?.makeNewestCall()
-    }
+    let request = ObservationRequest(on: MainDelivery.main(ordered: true).delivery)
+    _ = posts.register(request, ObserverBody { $0.object?.makeNewestCall() })
     return posts
   }()
 

@@ -11,7 +11,7 @@ struct SourceListTests {
   @Test("K15 The observations are listed with where they were made, until they end")
   func listed() {
     let registration = list.register(
-      .inPlace(file: "Some/File.swift", line: 42), ObserverBody { _ in })
+      .init(file: "Some/File.swift", line: 42), ObserverBody { _ in })
     let descriptions = list.registrations
     #expect(descriptions.map(\.registration) == [registration])
     #expect(descriptions.map(\.file) == ["Some/File.swift"])
@@ -36,7 +36,7 @@ struct SourceListTests {
     #expect(ends.values == ["ended", "refused"])
     #expect(late == list.ended)
     #expect(late.cancel() == .alreadyEnded)
-    #expect(list.register(.inPlace(), ObserverBody { _ in }) == list.ended)
+    #expect(list.register(.init(), ObserverBody { _ in }) == list.ended)
     list.post(2)
     #expect(heard.values == [1])
   }
@@ -53,7 +53,7 @@ struct SourceListTests {
     for (index, body) in bodies.enumerated() {
       let list = SourceList(of: Int.self)
       let registration = list.register(
-        .inPlace(), body.keeping(OnRelease { released.record(index) }))
+        .init(), body.keeping(OnRelease { released.record(index) }))
       list.post(index)
       #expect(await heard.values(count: index + 1).last == index)
       #expect(released.count == index)
@@ -71,7 +71,7 @@ struct SourceListTests {
     func observe() {
       let list = SourceList(of: Int.self)
       for delivery in [Delivery.immediate, queue.delivery] {
-        var request = ObservationRequest.inPlace()
+        var request = ObservationRequest()
         request.delivery = delivery
         let registration = list.register(
           request,
