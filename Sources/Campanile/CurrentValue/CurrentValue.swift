@@ -186,11 +186,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 extension CurrentValue: StateBase {
   var registries: [ObserverRegistry] { [registry] }
 
-  func follow(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
-    _ body: consuming ObserverBody<StateUpdate<Value>>
-  ) -> Registration {
-    storage.register(request, following, feed == nil ? body : body.keeping(self))
+  func home(
+    _ location: CallSite
+  ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
+    (storage, feed == nil ? nil : self)
   }
 
   func tap(_ taps: Taps) -> @Sendable () -> Value {

@@ -31,7 +31,11 @@ final class AsyncRunner: DeliveryTarget {
 
   init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
 
-  func enqueue(_ job: DeliveryJob) { start(job.priority) { await job.runInTask() } }
+  func enqueue(_ job: DeliveryJob) {
+    start(job.priority) {
+      if job.take() { await job.drained.drainInTask(job.urgency, on: job.target) }
+    }
+  }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ priority: TaskPriority, _ operation: @escaping @Sendable () async -> Void) {
@@ -56,13 +60,6 @@ final class AsyncRunner: DeliveryTarget {
       return state.tasks.compactMap(\.task)
     }
     for task in tasks { task.cancel() }
-  }
-}
-
-extension DeliveryJob {
-  /// Delivers what is waiting for an asynchronous observer.
-  fileprivate func runInTask() async {
-    if take() { await drained.drainInTask(urgency, on: target) }
   }
 }
 

@@ -92,12 +92,11 @@ private final class DerivedState<Value: Sendable>: StateBase {
 
   func tap(_ taps: Taps) -> @Sendable () -> Value { tapAll(taps) }
 
-  func follow(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
-    _ body: consuming ObserverBody<StateUpdate<Value>>
-  ) -> Registration {
-    let node = node(for: request.location)
-    return node.storage.register(request, following, body.keeping(node))
+  func home(
+    _ location: CallSite
+  ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
+    let node = node(for: location)
+    return (node.storage, node)
   }
 
   /// The node, which is made for the first observer.

@@ -176,14 +176,12 @@ where Update.Value == Value {
     }
   }
 
-  /// Delivers an update now, or leaves it to the thread that has the turn, which may be this one.
-  @inline(__always)
+  /// Delivers a change, and what is added meanwhile, or leaves it to the thread that has the turn.
+  @inline(never)
   private func tell(_ new: Value, _ place: Place) {
-    if place.isFirst {
-      tellFirst(Update(value: new, revision: place.revision), limit: place.limit)
-    } else {
-      leave(new, place)
-    }
+    if !place.isFirst { return leave(new, place) }
+    tell(Update(value: new, revision: place.revision), Post(), limit: place.limit)
+    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
   }
 
   /// Reports a set, where it was made, and delivers what waits, unless another thread does.
@@ -193,13 +191,6 @@ where Update.Value == Value {
       registry.noteSet(new, of: list.valueType, post.number, at: post.nanoseconds)
     }
     makeCalls()
-  }
-
-  /// Delivers an update, and what is added meanwhile.
-  @inline(never)
-  private func tellFirst(_ update: Update, limit: UInt64) {
-    tell(update, Post(), limit: limit)
-    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
   }
 
   @inline(__always)
@@ -248,33 +239,23 @@ where Update.Value == Value {
   /// Registers an observer.
   ///
   /// - Parameters:
-  ///   - following: Decides what the observer is called with.
+  ///   - following: Decides what the observer is called with; `nil` for an observer of all updates.
   ///   - body: The observer, as `following` has wrapped it.
+  /// - Returns: The registration; with the identifier 0 if the state has finished.
   func register(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ request: consuming ObservationRequest, _ following: Following<Value>?,
     _ body: consuming ObserverBody<Update>
   ) -> Registration {
-    let registration = register(request, body)
-    if registration.id == 0 { return registration }
+    request.onResume = { [self] in tellNewest(to: $0) }
+    let registration = list.register(request, body)
+    guard let following, registration.id != 0 else { return registration }
     if following.isInitial {
       tellNewest(to: registration)
     } else if following.beginsSilently {
       checkAccess()
-      withCurrent { head, value in
-        following.begin(with: value, head.revision)
-      }
+      withCurrent { head, value in following.begin(with: value, head.revision) }
     }
     return registration
-  }
-
-  /// Registers an observer of all updates.
-  ///
-  /// - Returns: The registration; with the identifier 0 if the state has finished.
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Update>
-  ) -> Registration {
-    request.onResume = { [self] in tellNewest(to: $0) }
-    return list.register(request, body)
   }
 
   /// Queues the newest value for an observer that begins or resumes.

@@ -43,7 +43,7 @@ final class Taps: Sendable {
           teller.add { self.noteEnd() }
           teller.makeCalls()
         })
-      return ObservationToken(storage.register(ObservationRequest(location), body))
+      return ObservationToken(storage.register(ObservationRequest(location), nil, body))
     }
     // What was set before the tap is known; what arrives waits.
     if token != nil { _ = slot.take(storage.newest) }
@@ -112,16 +112,9 @@ final class Taps: Sendable {
 
   /// The newest update of one state.
   private final class ValueSlot<Value: Sendable>: Slot {
-    private struct State {
-      var value: Value?
-      var revision: UInt64
-    }
+    private let state: Locked<(value: Value?, revision: UInt64)>
 
-    private let state: Locked<State>
-
-    init(_ update: StateUpdate<Value>) {
-      state = Locked(State(value: update.value, revision: update.revision))
-    }
+    init(_ update: StateUpdate<Value>) { state = Locked((update.value, update.revision)) }
 
     /// The value, which is present during a computation.
     var value: Value { state.withLock { $0.value! } }

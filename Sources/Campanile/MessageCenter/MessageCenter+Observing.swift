@@ -141,24 +141,15 @@ extension MessageCenter {
 }
 
 extension MessageCenter: MessageSource {
-  /// Registers an observer of all messages of a type.
-  @inline(never)
-  func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>
-  ) -> Registration {
-    return request.register(body, with: registry) { _, held in
-      topics.destination(of: M.self, registry, held)
-    } ?? ended
-  }
-
-  /// Registers an observer of messages about a subject.
+  /// Registers an observer of the messages of a type, about a subject or any.
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    about subject: SubjectName, _ lifetime: EndActions?
+    about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
-    return request.register(body, with: registry, subjectLifetime: lifetime) {
-      topics.destination(of: M.self, about: subject, registry, &$0, $1)
+    request.register(body, with: registry, subjectLifetime: lifetime) { garbage, held in
+      guard let subject else { return topics.destination(of: M.self, registry, held) }
+      return topics.destination(of: M.self, about: subject, registry, &garbage, held)
     } ?? ended
   }
 

@@ -44,7 +44,7 @@ extension ObserverBody {
           try await turn.use { try await observer(value, post) }
         }
       }
-    return ObserverBody<Source>(mapped, traits, where: isWanted)
+    return ObserverBody<Source>(kind: mapped, traits, where: isWanted)
   }
 
   /// Returns the selection of the values of a source that `transform` passes on to this observer, if
@@ -81,13 +81,7 @@ extension OnlyTurn? {
   fileprivate func use(_ call: () throws -> Void) throws {
     guard let turn = self else { return try call() }
     guard turn.take() else { return }
-    do {
-      try call()
-    } catch let over as ObservationIsOver {
-      throw over
-    } catch {
-      throw ObservationIsOver(after: error)
-    }
+    do { try call() } catch { throw Self.end(after: error) }
     throw ObservationIsOver()
   }
 
@@ -98,14 +92,15 @@ extension OnlyTurn? {
     AsyncCall.refuseOthers()
     do {
       try await call()
-    } catch let over as ObservationIsOver {
-      throw over
     } catch is CancellationError where Task.isCancelled {
       // The task is the observer's own: canceled with its registration, it has not failed.
-      throw ObservationIsOver()
     } catch {
-      throw ObservationIsOver(after: error)
+      throw Self.end(after: error)
     }
     throw ObservationIsOver()
+  }
+
+  private static func end(after error: any Error) -> ObservationIsOver {
+    error as? ObservationIsOver ?? ObservationIsOver(after: error)
   }
 }

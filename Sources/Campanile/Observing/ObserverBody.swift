@@ -37,40 +37,24 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   }
 
   init(
-    plain observer: @escaping @Sendable (Value) throws -> Void, _ traits: BodyTraits,
+    plain: (@Sendable (Value) throws -> Void)? = nil, kind: Kind? = nil, _ traits: BodyTraits,
     where isWanted: Selection? = nil
   ) {
-    plain = observer
-    special = Special(nil, traits, isWanted)
-  }
-
-  init(_ kind: Kind, _ traits: BodyTraits, where isWanted: Selection? = nil) {
-    plain = nil
+    self.plain = plain
     special = Special(kind, traits, isWanted)
   }
 
   /// A body that is called with the post.
   ///
   /// It is for requests without a place, whose observers are called where the value is posted.
-  ///
-  /// - Parameter onEnd: Called when the observation has ended, or at once if it is refused.
-  package init(
-    inPlace observer: @escaping @Sendable (Value, Post) throws -> Void,
-    onEnd: (@Sendable () -> Void)? = nil
-  ) {
-    self.init(inPlace: observer, BodyTraits(onEnd: onEnd))
-  }
-
-  init(
-    inPlace observer: @escaping @Sendable (Value, Post) throws -> Void, _ traits: BodyTraits
-  ) {
-    self.init(.synchronous { value, post, _, _ in try observer(value, post) }, traits)
+  package init(inPlace observer: @escaping @Sendable (Value, Post) throws -> Void) {
+    self.init(kind: .synchronous { value, post, _, _ in try observer(value, post) }, BodyTraits())
   }
 
   /// A body that updates a derived state.
   init(tap: @escaping @Sendable (Value, Post) -> Void, onEnd: (@Sendable () -> Void)? = nil) {
     let traits = BodyTraits(name: RegistrationDescription.derivedState, onEnd: onEnd)
-    self.init(inPlace: tap, traits)
+    self.init(kind: .synchronous { value, post, _, _ in tap(value, post) }, traits)
   }
 
   /// A body that fills the buffer of a sequence.
@@ -99,7 +83,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
         list.registry.end(reported)
       }
     }
-    self.init(kind, traits)
+    self.init(kind: kind, traits)
   }
 
   /// The closure, if it is all there is.
@@ -126,8 +110,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   package func keeping(_ kept: any AnyObject & Sendable) -> Self {
     var traits = traits
     traits.atEnd { withExtendedLifetime(kept) {} }
-    if let plain { return Self(plain: plain, traits, where: isWanted) }
-    return Self(kind, traits, where: isWanted)
+    return Self(plain: plain, kind: special?.kind, traits, where: isWanted)
   }
 
   /// An observer that receives its owner, as long as the owner lives.
@@ -166,7 +149,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
 
   init(async observer: @escaping @Sendable (Value) async throws -> Void) {
     let traits = BodyTraits(name: "asynchronously", isAsynchronous: true, isLasting: true)
-    self.init(.asynchronous { value, _ in try await observer(value) }, traits)
+    self.init(kind: .asynchronous { value, _ in try await observer(value) }, traits)
   }
 
   init<Owner: AnyObject & Sendable>(

@@ -27,7 +27,7 @@ enum SourceMessages: Sendable {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
     case .all(let source):
-      return source.register(request, body)
+      return source.register(request, body, about: nil, nil)
     case .about(let subject, let source):
       defer { extendLifetime(subject) }
       return source.register(request, body, about: subject.name, nil)
@@ -40,13 +40,10 @@ enum SourceMessages: Sendable {
 
 /// A source of messages of many types, which registers observers of the type that they ask for.
 protocol MessageSource: AnyObject, Sendable {
-  func register<Message: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>
-  ) -> Registration
-
-  /// Registers an observer of messages about a subject, whose lifetime ends the registration, too.
+  /// Registers an observer of messages about a subject, whose lifetime ends the registration, too, or
+  /// about any.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    about subject: SubjectName, _ lifetime: EndActions?
+    about subject: SubjectName?, _ lifetime: EndActions?
   ) -> Registration
 }

@@ -33,10 +33,7 @@ extension ObservationSource {
 
   /// The elements for which `isIncluded` returns true.
   ///
-  /// - Parameter isIncluded: Called for each observer and element, where the observer runs. For a
-  ///   sequence, it is called where the element is sent. For an observer that is asynchronous or has
-  ///   a bounded buffer, it is called in both places. An element that it leaves out takes no room in
-  ///   the buffer.
+  /// - Parameter isIncluded: Called as often and where the closure of ``compactMap(_:)`` is.
   /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
   ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
