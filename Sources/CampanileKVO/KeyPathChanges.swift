@@ -50,8 +50,7 @@ extension KeyPathChanges: Traceable {
 private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
 
-  private let list = SourceRegistry().makeList(
-    of: NumberedChange<Value>.self, named: KVOChange<Value>.self)
+  private let list = SourceList(of: NumberedChange<Value>.self, named: KVOChange<Value>.self)
   /// The newest change, for observers that begin with it.
   private let newest: CurrentValue<NumberedChange<Value>?>?
   /// Forwards the changes until it is released.
@@ -91,27 +90,27 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>,
-    _ options: SourceOptions<KVOChange<Value>>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
       let received = Counter()
-      let isWanted = body.isWanted
-      var current = body.mapped(once: false) { (change: NumberedChange<Value>, pass) in
+      // Whether a change takes room in the observer's own buffer is asked before it is received.
+      let isWanted = body.selection { (change: NumberedChange<Value>, _, pass) in
+        try pass(change.change)
+      }
+      let current = body.mapped(once: false, where: isWanted) { change, _, pass in
         try pass(change.following(received.last.exchange(change.number, ordering: .relaxed)))
       }
-      // Whether a change takes room in the observer's own buffer is asked before it is received.
-      if let isWanted { current = current.taking { isWanted($0.change, $1) } }
-      return list.register(request, current, isOnce: options.isOnce, keeping: relay) ?? list.ended
+      return list.register(request, current.keeping(relay))
     }
-    let follower = body.mapped(once: options.isOnce) {
-      [relay] (step: ValueChange<NumberedChange<Value>?>, pass) in
-      defer { withExtendedLifetime(relay) {} }
+    let isOnce = request.takeOptions().isOnce
+    request.options.isInitial = true
+    let follower = body.mapped(once: isOnce, where: nil) {
+      (step: ValueChange<NumberedChange<Value>?>, _, pass) in
       guard let new = step.new else { return }
       try pass(step.isInitial ? new.asInitial : new.following(step.old ?? nil))
     }
-    return newest.changes.signal.register(
-      request, follower, SourceOptions(isInitial: true))
+    return newest.changes.signal.register(request, follower.keeping(relay))
   }
 }
 

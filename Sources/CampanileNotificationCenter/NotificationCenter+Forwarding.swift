@@ -61,6 +61,6 @@ extension NotificationCenter {
     })
     return ObservationToken(
       topics.register(
-        .inPlace(file: file, line: line), body, of: name?.rawValue, about: .none, once: false))
+        .init(file: file, line: line), body, of: name?.rawValue, about: .none))
   }
 }

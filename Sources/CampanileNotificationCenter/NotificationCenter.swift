@@ -152,7 +152,7 @@ public final class NotificationCenter: Sendable {
     using block: @escaping @Sendable (Notification) -> Void
   ) -> any NSObjectProtocol {
     let (sender, instance) = (Sender(obj), Notification.subject(obj))
-    let request = ObservationRequest.inPlace(file: file, line: line)
+    let request = ObservationRequest(file: file, line: line)
     guard let queue else {
       let body = ObserverBody<PostedNotification> { $0.withNotification(block) }
       let registration = register(request, body, of: name, sender, instance)
@@ -213,7 +213,7 @@ public final class NotificationCenter: Sendable {
       posted.withNotification(method(target))
     }
     _ = register(
-      .inPlace(owner: observer, file: file, line: line), body, of: aName, Sender(anObject),
+      .init(owner: observer, file: file, line: line), body, of: aName, Sender(anObject),
       Notification.subject(anObject))
   }
 
@@ -223,12 +223,12 @@ public final class NotificationCenter: Sendable {
   ) -> Registration {
     guard case .value(let value) = sender else {
       return topics.register(
-        request, body, of: name?.rawValue, about: instance.map { .some($0) }, once: false)
+        request, body, of: name?.rawValue, about: instance.map { .some($0) })
     }
     // No post can be about a value that cannot be compared.
     guard let subject = values.makeSubject(for: value) else { return topics.ended }
     return topics.register(
-      request, body.keeping(subject), of: name?.rawValue, about: .some(subject), once: false)
+      request, body.keeping(subject), of: name?.rawValue, about: .some(subject))
   }
 
   // MARK: Removing

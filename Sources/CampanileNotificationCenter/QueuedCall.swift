@@ -76,8 +76,8 @@ final class QueuedCall: Sendable {
 
   /// Has one observer, which makes each call: so the thread is inside an observer meanwhile.
   private static let calls: SourceList<@Sendable () -> Void> = {
-    let list = SourceRegistry().makeList(of: (@Sendable () -> Void).self)
-    _ = list.register(.inPlace(), ObserverBody { $0() })
+    let list = SourceList(of: (@Sendable () -> Void).self)
+    _ = list.register(.init(), ObserverBody { $0() })
     return list
   }()
 

@@ -85,10 +85,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
 extension Broadcaster: SignalBase {
   package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
-    list.register(request, body, options)
+    list.register(request, body)
   }
 }
 

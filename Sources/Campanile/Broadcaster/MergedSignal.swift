@@ -39,17 +39,15 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
 
   @_optimize(size)
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     let elements = Broadcaster<Element>()
     let feeds = TokenBag()
     // The observer keeps what feeds it, and only that keeps the broadcaster, which ends with it.
-    let registration = elements.register(request, body.keeping(feeds), options)
+    let registration = elements.register(request, body.keeping(feeds))
     for source in sources {
-      let feed = ObserverBody<Element>(
-        .tap({ elements.send($0, trackedBy: $1.tracker) }, onEnd: {}))
-      source.register(ObservationRequest(.unbounded, location), feed, SourceOptions())
+      let feed = ObserverBody<Element>(tap: { elements.send($0, trackedBy: $1.tracker) })
+      source.register(ObservationRequest(location), feed)
         .store(in: feeds)
     }
     return registration

@@ -43,7 +43,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// The values that observers receive.
   public typealias Element = Value
 
-  private let storage: StateStorage<Value, StateUpdate<Value>>
+  let storage: StateStorage<Value, StateUpdate<Value>>
+  /// Sets the value, if this is the last element of a source; observers then keep the state.
+  private let feed: ObservationToken?
 
   var registry: ObserverRegistry { storage.registry }
   var list: ObserverList { storage.list }
@@ -51,14 +53,30 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Creates a state.
   ///
   /// - Parameter value: The first value.
-  public convenience init(_ value: Value) { self.init(value, registry: ObserverRegistry()) }
+  public convenience init(_ value: Value) { self.init(value, lastOf: nil) }
 
   /// Creates the state of a wrapped property.
   ///
   /// - Parameter value: The first value of the property.
   public convenience init(wrappedValue value: Value) { self.init(value) }
 
-  init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
+  /// - Parameters:
+  ///   - registries: The sources that report the failures of the state's observers.
+  ///   - source: The source whose last element the state is, if there is one, and where it is observed.
+  init(
+    _ value: Value, upstream registries: [ObserverRegistry] = [],
+    lastOf source: (signal: Signal<Value>, location: CallSite)? = nil
+  ) {
+    let storage = StateStorage<Value, StateUpdate<Value>>(
+      value, ObserverRegistry(upstream: registries))
+    self.storage = storage
+    // The source keeps the storage, and not the state.
+    let body = ObserverBody<Value>(
+      tap: { storage.set($0, trackedBy: $1.tracker) }, onEnd: { storage.finish() })
+    feed = source.map { signal, location in
+      ObservationToken(signal.register(ObservationRequest(location), body))
+    }
+  }
 
   deinit { storage.finish(isReleased: true) }
 
@@ -99,7 +117,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
   public func setAndWait(_ newValue: Value) async throws {
-    try await DeliveryTracker.wait { storage.set(newValue, tracked: $0) }
+    try await DeliveryTracker.wait { storage.set(newValue, trackedBy: $0) }
   }
 
   /// Changes the value in place, with every other reader and writer waiting, then notifies the
@@ -126,9 +144,6 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     try storage.update(body)
   }
 
-  /// Sets the value because of a post, for whose deliveries a tracker may wait.
-  func set(_ newValue: Value, as post: borrowing Post) { storage.set(newValue, as: post) }
-
   // MARK: Observing
 
   /// Ends every observation of this source that `owner` owns.
@@ -151,21 +166,22 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// The read-only view of the state: it can be read and observed, and cannot be set.
   public var readOnly: ReadOnlyState<Value> { ReadOnlyState(base: self) }
-  /// The values of the state, without access to its current value.
-  public var signal: Signal<Value> { Signal(base: self) }
 }
 
 extension CurrentValue: StateBase {
   var registries: [ObserverRegistry] { [registry] }
 
-  func follow(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
-    _ body: consuming ObserverBody<StateUpdate<Value>>
-  ) -> Registration {
-    storage.register(request, following, body)
+  func home(
+    _ location: CallSite
+  ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
+    (storage, feed == nil ? nil : self)
   }
 
-  func tap(_ taps: Taps) -> @Sendable () -> Value { taps.tap(storage) }
+  func tap(_ taps: Taps) -> @Sendable () -> Value {
+    let read = taps.tap(storage)
+    if feed == nil { return read }
+    return { [self] in withExtendedLifetime(self) { read() } }
+  }
 }
 
 extension CurrentValue: Traceable, CustomStringConvertible, CustomReflectable {

@@ -5,65 +5,48 @@ final class AsyncRunner: DeliveryTarget {
   /// Protected by the lock.
   struct State {
     var isEnded = false
-    var places: [Place] = []
-    /// The indices of the free places.
-    private var free: [Int] = []
+    /// The tasks that have not ended, by their numbers; `nil` for one that is about to be made.
+    ///
+    /// There are few of them: a more urgent task takes over from the one before.
+    private(set) var tasks: [(number: Int, task: Task<Void, Never>?)] = []
+    private var count = 0
 
     mutating func reserve() -> Int {
-      guard let index = free.popLast() else {
-        places.append(.reserved)
-        return places.count - 1
-      }
-      places[index] = .reserved
-      return index
+      count += 1
+      tasks.append((count, nil))
+      return count
     }
 
     /// Stores a task that was started, unless it has ended.
-    mutating func store(_ task: Task<Void, Never>, at index: Int) {
-      if case .over = places[index] { giveBack(index) } else { places[index] = .running(task) }
+    mutating func store(_ task: Task<Void, Never>, as number: Int) {
+      if let index = tasks.firstIndex(where: { $0.number == number }) { tasks[index].task = task }
     }
 
-    /// Notes that the task of a place has ended.
-    mutating func end(at index: Int) {
-      if case .reserved = places[index] { places[index] = .over } else { giveBack(index) }
-    }
-
-    private mutating func giveBack(_ index: Int) {
-      places[index] = .free
-      free.append(index)
-    }
-  }
-
-  /// A place for a task.
-  enum Place {
-    case free
-    /// The task is about to be made.
-    case reserved
-    case running(Task<Void, Never>)
-    /// The task has ended before it was stored here.
-    case over
+    mutating func end(_ number: Int) { tasks.removeAll { $0.number == number } }
   }
 
   private let state = Locked(State())
-  /// The values that wait for the observer, if its calls are made one at a time.
+  /// The values that wait for the observer, whose calls are made one at a time.
   let mailbox: Mailbox
 
   init(_ buffering: Buffering) { mailbox = Mailbox(buffering, clock: nil) }
 
   func enqueue(_ job: DeliveryJob) {
-    start(job.urgency) { if job.take() { await self.mailbox.drain(job.urgency, inTaskOf: self) } }
+    start(job.priority) {
+      if job.take() { await self.mailbox.drain(job.urgency, inTaskOf: self) }
+    }
   }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
-  func start(_ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void) {
-    let index = state.withLock { $0.reserve() }
+  func start(_ priority: TaskPriority, _ operation: @escaping @Sendable () async -> Void) {
+    let number = state.withLock { $0.reserve() }
     // Detached, because the calls that the poster's task is part of say nothing about this one.
-    let task = Task.detached(priority: urgency.priority) {
+    let task = Task.detached(priority: priority) {
       await operation()
-      self.state.withLock { $0.end(at: index) }
+      self.state.withLock { $0.end(number) }
     }
     let isEnded = state.withLock { state in
-      state.store(task, at: index)
+      state.store(task, as: number)
       return state.isEnded
     }
     if isEnded { task.cancel() }
@@ -74,7 +57,7 @@ final class AsyncRunner: DeliveryTarget {
     mailbox.close()
     let tasks = state.withLock { state in
       state.isEnded = true
-      return state.places.compactMap { if case .running(let task) = $0 { task } else { nil } }
+      return state.tasks.compactMap(\.task)
     }
     for task in tasks { task.cancel() }
   }

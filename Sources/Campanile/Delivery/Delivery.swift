@@ -76,7 +76,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
   public static func executor(
     _ executor: any TaskExecutor, buffering: Buffering = .unbounded
   ) -> Delivery {
-    Delivery(target: ExecutorTarget.of(executor), buffering: buffering)
+    Delivery(target: TaskTarget.of(executor), buffering: buffering)
   }
 
   /// On a serial executor, which is retained for as long as the registration lives.
@@ -89,7 +89,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
   public static func executor(
     _ executor: any SerialExecutor, buffering: Buffering = .unbounded
   ) -> Delivery {
-    Delivery(target: ExecutorTarget.of(executor), buffering: buffering)
+    Delivery(target: TaskTarget.of(executor), buffering: buffering)
   }
 
   /// On your own target, which is retained for as long as the registration lives.

@@ -29,12 +29,6 @@ public struct MainDelivery: Sendable {
     MainDelivery(
       delivery: Delivery(target: QueueTarget.main, buffering: buffering, isOrdered: isOrdered))
   }
-
-  package var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
-
-  package func buffered(_ buffering: Buffering) -> MainDelivery {
-    MainDelivery(delivery: delivery.buffered(buffering))
-  }
 }
 
 extension Delivery {

@@ -68,11 +68,3 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     }
   }
 }
-
-extension Locked {
-  /// A lock that is shared by the copies of a value.
-  final class Box: Sendable where State: Sendable {
-    let locked: Locked<State>
-    init(_ state: State) { locked = Locked(state) }
-  }
-}

@@ -62,7 +62,7 @@ private final class DerivedState<Value: Sendable>: StateBase {
   private let tapAll: @Sendable (Taps) -> @Sendable () -> Value
   /// Computes the value from the only state that this one is derived from; `nil` if there are several.
   private let readDirectly: (@Sendable () -> Value)?
-  private let node = NodeReference<Value>()
+  private let found = Locked(NodeReference<Value>())
 
   init<First, each Other>(
     of first: any StateBase<First>, _ others: repeat any StateBase<each Other>,
@@ -92,10 +92,22 @@ private final class DerivedState<Value: Sendable>: StateBase {
 
   func tap(_ taps: Taps) -> @Sendable () -> Value { tapAll(taps) }
 
-  func follow(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
-    _ body: consuming ObserverBody<StateUpdate<Value>>
-  ) -> Registration {
-    node.follow(self, request, following, body)
+  func home(
+    _ location: CallSite
+  ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
+    let node = node(for: location)
+    return (node.storage, node)
+  }
+
+  /// The node, which is made for the first observer.
+  private func node(for location: CallSite) -> DerivedNode<Value> {
+    if let node = found.withLock({ $0.node }) { return node }
+    // Made without the lock: the state's closure computes the first value.
+    let new = DerivedNode(self, location)
+    return found.withLock { found in
+      if let other = found.node { return other }
+      found.node = new
+      return new
+    }
   }
 }

@@ -51,53 +51,34 @@ final class Following<Value: Sendable>: Sendable {
   /// The revision of the newest update that the observer has received; the greatest number until
   /// `begin`, so that nothing arrives before.
   private let told: Atomic<UInt64>
-  /// The value that the observer was called with last, if it is compared with the next one, or passed
-  /// on with it.
-  private let known: Locked<Value?>.Box?
   /// Whether the first call is due as soon as the observer is registered.
   let isInitial: Bool
   let isOnce: Bool
-  private let isSame: (@Sendable (Value, Value) -> Bool)?
+  private let comparison: Comparison<Value>?
+  /// Whether the value that the observer was called with last is compared with the next one, or passed
+  /// on with it.
+  private let keepsValue: Bool
+  /// That value, if it is kept.
+  private let known = Locked<Value?>(nil)
   /// Whether the first update is the only one that is needed.
-  var isOver: Bool { isOnce && isSame == nil }
+  var isOver: Bool { isOnce && comparison == nil }
 
-  init(
-    isInitial: Bool, isOnce: Bool, keepsValue: Bool,
-    isSame: (@Sendable (Value, Value) -> Bool)? = nil
-  ) {
-    self.isInitial = isInitial
-    self.isOnce = isOnce
-    self.isSame = isSame
-    let keepsValue = keepsValue || isSame != nil
-    known = keepsValue ? Locked<Value?>.Box(nil) : nil
+  /// - Parameter isOfChanges: Whether the observer receives the old values too.
+  init(_ options: SourceOptions, ofChanges isOfChanges: Bool = false) {
+    (isInitial, isOnce) = (options.isInitial, options.isOnce)
+    comparison = options.comparison as? Comparison<Value>
+    keepsValue = isOfChanges || comparison != nil
     told = Atomic(keepsValue && !isInitial ? .max : 0)
   }
 
-  /// An observer of the values of a state.
-  convenience init(_ options: SourceOptions<Value>) {
-    self.init(
-      isInitial: options.isInitial, isOnce: options.isOnce, keepsValue: false,
-      isSame: options.isSame)
-  }
-
-  /// An observer of the changes of a state.
-  convenience init(changes options: SourceOptions<ValueChange<Value>>) {
-    var isSame: (@Sendable (Value, Value) -> Bool)?
-    if let isSameChange = options.isSame {
-      isSame = { isSameChange(ValueChange(old: nil, new: $0), ValueChange(old: $0, new: $1)) }
-    }
-    self.init(
-      isInitial: options.isInitial, isOnce: options.isOnce, keepsValue: true, isSame: isSame)
-  }
-
   /// Whether the observer begins with a value although it is not called with it.
-  var beginsSilently: Bool { known != nil && !isInitial }
+  var beginsSilently: Bool { keepsValue && !isInitial }
 
   /// Sets what the observer knows when it has been registered.
   ///
   /// Called under the lock of the state, so that every update that is left out is part of the value.
   func begin(with value: Value, _ revision: UInt64) {
-    known?.locked.withLock { $0 = value }
+    known.withLock { $0 = value }
     // Pairs with `isNew`: an update that is newer finds the value.
     told.store(revision, ordering: .releasing)
   }
@@ -115,36 +96,35 @@ final class Following<Value: Sendable>: Sendable {
 
   /// Passes on what the observer knew and the new value, unless they are the same to it.
   func pass(_ value: Value, to body: (Value?, Value) throws -> Void) rethrows {
-    guard let known else { return try body(nil, value) }
-    let old = known.locked.withLock { $0 }
-    if let isSame, let old, isSame(old, value) { return }
+    if !keepsValue { return try body(nil, value) }
+    let old = known.withLock { $0 }
+    if let comparison, let old, comparison.isSame(old, value) { return }
     // The calls of one observer are made one after the other, so nothing else has written meanwhile.
-    known.locked.withLock { $0 = value }
+    known.withLock { $0 = value }
     try body(old, value)
   }
 
   /// Returns an observer of values as one of updates.
   func wrap(_ body: ObserverBody<Value>) -> ObserverBody<StateUpdate<Value>> {
-    let isWanted = body.isWanted
-    let wrapped: ObserverBody<StateUpdate<Value>>
-    if known == nil, !isOnce, let plain = body.plain {
-      wrapped = ObserverBody(PlainFollower<Value, StateUpdate<Value>>(self, plain).call)
-    } else {
-      wrapped = body.takingAll.mapped(once: isOnce) { [self] (update: StateUpdate<Value>, pass) in
-        if isNew(update.revision) { try self.pass(update.value) { try pass($1) } }
-      }
+    if !keepsValue, !isOnce, let plain = body.onlyPlain {
+      return ObserverBody(PlainFollower<Value, StateUpdate<Value>>(self, plain).call)
     }
-    guard let isWanted else { return wrapped }
-    return wrapped.taking { update, _ in isWanted(update.value, nil) }
+    return wrap(body, where: body.selection { update, _, pass in try pass(update.value) }) { $1 }
   }
 
   /// Returns an observer of changes as one of updates.
   ///
   /// A filter of changes runs where the observer is called, because only there the old value is known.
   func wrap(changes body: ObserverBody<ValueChange<Value>>) -> ObserverBody<StateUpdate<Value>> {
-    body.takingAll.mapped(once: isOnce) { [self] (update: StateUpdate<Value>, pass) in
-      guard isNew(update.revision) else { return }
-      try self.pass(update.value) { try pass(ValueChange(old: $0, new: $1)) }
+    wrap(body, where: nil) { ValueChange(old: $0, new: $1) }
+  }
+
+  private func wrap<Element: Sendable>(
+    _ body: ObserverBody<Element>, where isWanted: ObserverBody<StateUpdate<Value>>.Selection?,
+    _ make: @escaping @Sendable (Value?, Value) -> Element
+  ) -> ObserverBody<StateUpdate<Value>> {
+    body.mapped(once: isOnce, where: isWanted) { [self] update, _, pass in
+      if isNew(update.revision) { try self.pass(update.value) { try pass(make($0, $1)) } }
     }
   }
 }

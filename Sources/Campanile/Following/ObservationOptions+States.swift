@@ -16,7 +16,9 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
   /// where the observer runs, while no lock is held. If the value is an object that is changed in place,
   /// both are that object, so the change is left out. A value that is not equal to itself, such as a
   /// floating-point NaN, is never left out, so two states that set each other to it never come to rest.
-  public static var distinct: Self { Self(SourceOptions { $0 == $1 }) }
+  public static var distinct: Self {
+    Self(SourceOptions(comparison: Comparison<Source.Value> { $0 == $1 }))
+  }
 }
 
 extension ObservationOptions where Source: ValueChangeSource {
@@ -26,5 +28,7 @@ extension ObservationOptions where Source: ValueChangeSource {
 
 extension ObservationOptions where Source: ValueChangeSource, Source.Value: Equatable {
   /// Leaves out a change to a value that is equal to the one that the observer received last.
-  public static var distinct: Self { Self(SourceOptions { $0.new == $1.new }) }
+  public static var distinct: Self {
+    Self(SourceOptions(comparison: Comparison<Source.Value> { $0 == $1 }))
+  }
 }

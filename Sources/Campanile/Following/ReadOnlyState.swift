@@ -38,15 +38,12 @@ protocol StateBase<Value>: StateReading where Element == Value {
   /// The sources that report the failures of observers of this state and of states derived from it.
   var registries: [ObserverRegistry] { get }
 
-  /// Registers an observer.
+  /// Where an observer is registered, and what it keeps meanwhile.
   ///
-  /// - Parameters:
-  ///   - following: Decides what the observer is called with.
-  ///   - body: The observer, as `following` has wrapped it.
-  func follow(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
-    _ body: consuming ObserverBody<StateUpdate<Value>>
-  ) -> Registration
+  /// - Parameter location: The place in the program of the first observer.
+  func home(
+    _ location: CallSite
+  ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?)
 
   /// Taps the states that this one is derived from.
   ///
@@ -58,11 +55,24 @@ extension StateBase {
   /// The state as the base of a signal of its values.
   var signalBase: any SignalBase<Value> { self }
 
-  package func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    _ options: SourceOptions<Value>
+  /// Registers an observer.
+  ///
+  /// - Parameters:
+  ///   - following: Decides what the observer is called with.
+  ///   - body: The observer, as `following` has wrapped it.
+  func follow(
+    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ body: consuming ObserverBody<StateUpdate<Value>>
   ) -> Registration {
-    let following = Following(options)
+    let (storage, kept) = home(request.location)
+    if let kept { body = body.keeping(kept) }
+    return storage.register(request, following, body)
+  }
+
+  package func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
+  ) -> Registration {
+    let following = Following<Value>(request.takeOptions())
     return follow(request, following, following.wrap(body))
   }
 }

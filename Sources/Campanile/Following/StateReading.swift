@@ -3,17 +3,16 @@ extension StateBase {
   ///
   /// - Parameter make: Makes an element of what the reader knew and the new value.
   func makeReader<Read: Sendable>(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ following: Following<Value>,
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest,
+    _ following: Following<Value>,
     _ make: @escaping @Sendable (Value?, Value) -> Read
   ) -> ValueSequence<Read>.Reader {
-    let body = ObserverBody<StateUpdate<Value>>(
-      .reader(
-        { update, _ in
-          guard following.isNew(update.revision) else { return }
-          buffer.append(update)
-          if following.isOver { throw ObservationIsOver() }
-        }, onEnd: { buffer.finish() }, buffer: buffer.counts))
-    let registration = follow(ObservationRequest(.unbounded, location), following, body)
+    let body = ObserverBody<StateUpdate<Value>>(filling: buffer) { update in
+      guard following.isNew(update.revision) else { return }
+      buffer.append(update)
+      if following.isOver { throw ObservationIsOver() }
+    }
+    let registration = follow(request, following, body)
     return .init(buffer, registration) { reader in
       while let update: StateUpdate<Value> = await reader.buffer.next() {
         var element: Read?
@@ -30,8 +29,8 @@ extension StateBase {
   }
 
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Value>
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<Value>.Reader {
-    makeReader(buffer, location, Following(options)) { $1 }
+    makeReader(buffer, request, Following(request.takeOptions())) { $1 }
   }
 }

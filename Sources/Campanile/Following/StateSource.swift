@@ -62,16 +62,16 @@ private final class ChangesBase<Value: Sendable>: StateReading {
   init(_ base: any StateBase<Value>) { self.base = base }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
-    _ options: SourceOptions<ValueChange<Value>>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>
   ) -> Registration {
-    let following = Following(changes: options)
+    let following = Following<Value>(request.takeOptions(), ofChanges: true)
     return base.follow(request, following, following.wrap(changes: body))
   }
 
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<ValueChange<Value>>
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<ValueChange<Value>>.Reader {
-    base.makeReader(buffer, location, Following(changes: options)) { ValueChange(old: $0, new: $1) }
+    let following = Following<Value>(request.takeOptions(), ofChanges: true)
+    return base.makeReader(buffer, request, following) { ValueChange(old: $0, new: $1) }
   }
 }

@@ -35,56 +35,43 @@ where Update.Value == Value {
 
   // Not inlined, where the type of the updates would have to be looked up, and compiled once instead
   // of once for each type of value, which made a client 2 % larger.
+  /// - Parameter tracker: Waits for the deliveries.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
-  func set(_ newValue: Value) {
+  func set(_ newValue: Value, trackedBy tracker: DeliveryTracker? = nil) {
     checkAccess()
-    if ContextCarrier.isAnyInstalled {
-      setInContext(newValue)
+    if tracker == nil && !ContextCarrier.isAnyInstalled {
+      set(newValue, nil, nil)
     } else {
-      set(newValue, nil)
+      setInContext(newValue, tracker)
     }
   }
 
   @inline(never)
-  private func setInContext(_ newValue: Value) { set(newValue, PostContext.current) }
+  private func setInContext(_ newValue: Value, _ tracker: DeliveryTracker?) {
+    set(newValue, context, tracker)
+  }
 
-  /// - Parameters:
-  ///   - context: The context to restore if another thread delivers the update.
-  ///   - tracker: Waits for the deliveries.
+  /// The context to restore where another thread delivers an update.
+  private var context: PostContext? {
+    ContextCarrier.isAnyInstalled ? PostContext.current : nil
+  }
+
   @inline(__always)
-  private func set(_ newValue: Value, _ context: PostContext?, _ tracker: DeliveryTracker? = nil) {
+  private func set(_ newValue: Value, _ context: PostContext?, _ tracker: DeliveryTracker?) {
     var other = newValue
     let place = withCurrent { head, value -> Place? in
       swap(&value, &other)
-      guard var place = count(&head) else { return nil }
-      if tracker == nil && head.turn.begin() {
-        place.isFirst = true
-      } else {
-        add(value, &place, context, tracker, &head)
-      }
-      return place
+      return self.place(value, context, tracker, &head)
     }
     // The old value is released after unlocking.
     if let place { tell(newValue, place) }
     _ = consume other
   }
 
-  /// Sets the value because of a post, for whose deliveries a tracker may wait.
-  func set(_ newValue: Value, as post: borrowing Post) {
-    if let tracker = post.tracker { set(newValue, tracked: tracker) } else { set(newValue) }
-  }
-
-  /// Sets the value, for a caller that waits for the deliveries.
-  @inline(never)
-  func set(_ newValue: Value, tracked tracker: DeliveryTracker) {
-    checkAccess()
-    set(newValue, ContextCarrier.isAnyInstalled ? PostContext.current : nil, tracker)
-  }
-
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
-    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
+    let context = context
     var made: (value: Value, place: Place)?
     defer { if let made { tell(made.value, made.place) } }
     let updates = ThreadUpdates()
@@ -97,11 +84,7 @@ where Update.Value == Value {
       defer {
         updates.endUpdate()
         updater.store(0, ordering: .relaxed)
-        if var place = count(&head) {
-          place.isFirst = head.turn.begin()
-          if !place.isFirst { add(value, &place, context, nil, &head) }
-          made = (value, place)
-        }
+        if let place = place(value, context, nil, &head) { made = (value, place) }
       }
       return try body(&value)
     }
@@ -151,15 +134,23 @@ where Update.Value == Value {
 
   // MARK: Telling
 
-  /// Counts a change that has just been stored.
+  /// Takes the turn for a change that has just been stored, or adds it to those that wait.
   ///
   /// - Returns: The place of the change; `nil` if it is delivered to nobody.
   @inline(__always)
-  private func count(_ head: inout StateHead) -> Place? {
+  private func place(
+    _ value: Value, _ context: PostContext?, _ tracker: DeliveryTracker?, _ head: inout StateHead
+  ) -> Place? {
     head.revision &+= 1
     if head.turn.isIdle && !registry.isHeard(list) { return nil }
     // A follower that registers from here on begins with this value.
-    return Place(revision: head.revision, limit: registry.now)
+    var place = Place(revision: head.revision, limit: registry.now)
+    if tracker == nil && head.turn.begin() {
+      place.isFirst = true
+    } else {
+      add(value, &place, context, tracker, &head)
+    }
+    return place
   }
 
   // These functions are separate because generic code looks up every type made of `Value` that a
@@ -173,47 +164,33 @@ where Update.Value == Value {
   ) {
     var details = registry.makeDetails(context)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
-    place.postNumber = details?.number ?? 0
-    place.postNanoseconds = details?.nanoseconds ?? 0
+    place.details = details
     let update = Update(value: value, revision: place.revision)
     // Keeps `setAndWait` waiting until the change has been delivered or dropped.
     let held = tracker.map { HeldDelivery($0) }
-    add(&head) { [unowned self, limit = place.limit, details] in
+    // The thread that makes the call keeps the storage.
+    head.turn.add { [unowned self, limit = place.limit, details] in
       let post = Post(details: details)
       post.context.restore { tell(update, post, limit: limit) }
       withExtendedLifetime(held) {}
     }
   }
 
-  /// Adds a call, which does not keep the storage: the thread that makes it does.
-  private func add(_ head: inout StateHead, _ call: @escaping @Sendable () -> Void) {
-    head.turn.add(Unchecked(value: call))
-  }
-
-  /// Delivers an update now, or leaves it to the thread that has the turn, which may be this one.
-  @inline(__always)
+  /// Delivers a change, and what is added meanwhile, or leaves it to the thread that has the turn.
+  @inline(never)
   private func tell(_ new: Value, _ place: Place) {
-    if place.isFirst {
-      tellFirst(Update(value: new, revision: place.revision), limit: place.limit)
-    } else {
-      leave(new, place)
-    }
+    if !place.isFirst { return leave(new, place) }
+    tell(Update(value: new, revision: place.revision), Post(), limit: place.limit)
+    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
   }
 
   /// Reports a set, where it was made, and delivers what waits, unless another thread does.
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
-    if place.postNumber != 0 {
-      registry.noteSet(new, of: list.valueType, place.postNumber, at: place.postNanoseconds)
+    if let post = place.details, post.number != 0 {
+      registry.noteSet(new, of: list.valueType, post.number, at: post.nanoseconds)
     }
     makeCalls()
-  }
-
-  /// Delivers an update, and what is added meanwhile.
-  @inline(never)
-  private func tellFirst(_ update: Update, limit: UInt64) {
-    tell(update, Post(), limit: limit)
-    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
   }
 
   @inline(__always)
@@ -249,7 +226,7 @@ where Update.Value == Value {
     checkAccess()
     registry.withState { $0.isFinished = true }
     withCurrent { head, _ in
-      add(&head) { [registry, list] in
+      head.turn.add { [registry, list] in
         registry.finish([list])
         if isReleased { registry.finishReports() }
       }
@@ -262,35 +239,23 @@ where Update.Value == Value {
   /// Registers an observer.
   ///
   /// - Parameters:
-  ///   - following: Decides what the observer is called with.
+  ///   - following: Decides what the observer is called with; `nil` for an observer of all updates.
   ///   - body: The observer, as `following` has wrapped it.
+  /// - Returns: The registration; with the identifier 0 if the state has finished.
   func register(
-    _ request: consuming ObservationRequest, _ following: Following<Value>,
+    _ request: consuming ObservationRequest, _ following: Following<Value>?,
     _ body: consuming ObserverBody<Update>
   ) -> Registration {
-    let registration = register(request, body)
-    if registration.id == 0 { return registration }
+    request.onResume = { [self] in tellNewest(to: $0) }
+    let registration = list.register(request, body)
+    guard let following, registration.id != 0 else { return registration }
     if following.isInitial {
       tellNewest(to: registration)
     } else if following.beginsSilently {
       checkAccess()
-      withCurrent { head, value in
-        following.begin(with: value, head.revision)
-      }
+      withCurrent { head, value in following.begin(with: value, head.revision) }
     }
     return registration
-  }
-
-  /// Registers an observer of all updates.
-  ///
-  /// - Returns: The registration; with the identifier 0 if the state has finished.
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Update>
-  ) -> Registration {
-    let list = list
-    request.onResume = { [self] in tellNewest(to: $0) }
-    return request.register(body, with: registry) { _, _ in .list(list) }
-      ?? list.ended
   }
 
   /// Queues the newest value for an observer that begins or resumes.
@@ -298,11 +263,10 @@ where Update.Value == Value {
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
     checkAccess()
-    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     let details = registry.makeDetails(context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)
-      add(&head) { [registry] in
+      head.turn.add { [registry] in
         Post(details: details).context.restore { registry.post(update, onlyTo: registration) }
       }
     }
@@ -325,7 +289,6 @@ private struct Place {
   let limit: UInt64
   /// Whether the thread that made the change has the turn.
   var isFirst = false
-  /// The number and the time of a set that is added and reported; else 0.
-  var postNumber: UInt64 = 0
-  var postNanoseconds: UInt64 = 0
+  /// What the post carries, if the change waits for its turn.
+  var details: PostDetails?
 }

@@ -8,7 +8,7 @@ final class Taps: Sendable {
     var slots: [(id: ObjectIdentifier, slot: any Slot)] = []
     var tokens: [ObservationToken] = []
     var endedCount = 0
-    var onChange: @Sendable (borrowing Post) -> Void = { _ in }
+    var onChange: @Sendable (Post) -> Void = { _ in }
     var onEnd: @Sendable () -> Void = {}
   }
 
@@ -38,11 +38,12 @@ final class Taps: Sendable {
     let slot = ValueSlot(storage.newest)
     let token = location.map { location in
       let body = ObserverBody<StateUpdate<Value>>(
-        .tap(
-          { [self] update, post in take(update, for: slot, post) },
-          onEnd: { [self] in inTurn { self.noteEnd() } }))
-      let request = ObservationRequest(.unbounded, location)
-      return ObservationToken(storage.register(request, body))
+        tap: { [self] update, post in take(update, for: slot, post) },
+        onEnd: { [self] in
+          teller.add { self.noteEnd() }
+          teller.makeCalls()
+        })
+      return ObservationToken(storage.register(ObservationRequest(location), nil, body))
     }
     // What was set before the tap is known; what arrives waits.
     if token != nil { _ = slot.take(storage.newest) }
@@ -57,7 +58,7 @@ final class Taps: Sendable {
   ///
   /// - Returns: The tokens of the taps.
   func open(
-    onChange: @escaping @Sendable (borrowing Post) -> Void,
+    onChange: @escaping @Sendable (Post) -> Void,
     onEnd: @escaping @Sendable () -> Void
   ) -> [ObservationToken] {
     let (tokens, slots) = state.withLock { state in
@@ -71,7 +72,7 @@ final class Taps: Sendable {
   }
 
   private func take<Value: Sendable>(
-    _ update: StateUpdate<Value>, for slot: ValueSlot<Value>, _ post: borrowing Post
+    _ update: StateUpdate<Value>, for slot: ValueSlot<Value>, _ post: Post
   ) {
     if teller.begin() {
       compute(with: update, for: slot, post)
@@ -88,18 +89,13 @@ final class Taps: Sendable {
   }
 
   private func compute<Value: Sendable>(
-    with update: StateUpdate<Value>, for slot: ValueSlot<Value>, _ post: borrowing Post
+    with update: StateUpdate<Value>, for slot: ValueSlot<Value>, _ post: Post
   ) {
     guard slot.take(update) else { return }
     let (onChange, isOnly) = state.withLock { ($0.onChange, $0.slots.count == 1) }
     onChange(post)
     // Nothing else is computed from it, so that it can be changed in place.
     if isOnly { slot.release() }
-  }
-
-  private func inTurn(_ work: @escaping @Sendable () -> Void) {
-    teller.add(work)
-    teller.makeCalls()
   }
 
   private func noteEnd() {
@@ -116,16 +112,9 @@ final class Taps: Sendable {
 
   /// The newest update of one state.
   private final class ValueSlot<Value: Sendable>: Slot {
-    private struct State {
-      var value: Value?
-      var revision: UInt64
-    }
+    private let state: Locked<(value: Value?, revision: UInt64)>
 
-    private let state: Locked<State>
-
-    init(_ update: StateUpdate<Value>) {
-      state = Locked(State(value: update.value, revision: update.revision))
-    }
+    init(_ update: StateUpdate<Value>) { state = Locked((update.value, update.revision)) }
 
     /// The value, which is present during a computation.
     var value: Value { state.withLock { $0.value! } }

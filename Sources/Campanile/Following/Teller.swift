@@ -34,8 +34,8 @@ package struct Turn: ~Copyable, Sendable {
     return true
   }
 
-  mutating func add(_ make: Unchecked<() -> Void>) {
-    waiting.append(Call(thread: ThreadRecord.currentID, make: make))
+  mutating func add(_ make: @escaping () -> Void) {
+    waiting.append(Call(thread: ThreadRecord.currentID, make: Unchecked(value: make)))
   }
 
   /// Ends the turn, if nothing waits.
@@ -119,7 +119,7 @@ package struct Teller: ~Copyable, Sendable {
 
   package func add(_ call: @escaping () -> Void) {
     let call = Unchecked(value: call)
-    turn.withLock { $0.add(call) }
+    turn.withLock { $0.add(call.value) }
   }
 
   /// Makes the calls that wait, unless another thread is making them.

@@ -131,16 +131,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ///   or if the center has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
-    about given: AnyObject??, once: Bool
+    about given: AnyObject??
   ) -> Registration {
     var subject = given ?? nil
     if given != nil, subject.map({ isDeinitializing($0) }) ?? true {
       // Nothing arrives about an instance that is dead or in its deinit. A sequence stays silent and
       // ends with the center.
-      guard case .reader = body.kind else { return ended }
+      guard body.isSequence else { return ended }
       subject = nobody
     }
-    request.isOnce = once
     let name = subject.map { SubjectName($0) }
     // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }

@@ -5,10 +5,10 @@ extension MessageCenter {
   /// Sendable, since it stays on the poster's thread. The delivery can be held open.
   package func observeInPlace<M: Message>(
     _ type: M.Type, file: StaticString, line: UInt,
-    _ observer: @escaping @Sendable (M, borrowing Post) throws -> Void
+    _ observer: @escaping @Sendable (M, Post) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest(.unbounded, CallSite(file: file, line: line))
-    return register(request, ObserverBody(inPlace: observer), SourceOptions<M>())
+    let request = ObservationRequest(CallSite(file: file, line: line))
+    return register(request, ObserverBody(inPlace: observer))
   }
 
   /// Posts a message that came through other centers, which are in ``Post/path``.

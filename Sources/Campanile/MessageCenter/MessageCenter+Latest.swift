@@ -31,11 +31,11 @@ extension MessageCenter {
     let known = latestMessages.withLock { $0[id] } as! CurrentValue<M?>?
     if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
     // Registered before it is published, so that code that finds it there misses no later message.
-    let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
+    let new = CurrentValue<M?>(nil, upstream: [registry])
     let body = ObserverBody<M>(
-      .tap({ message, post in new.set(message, as: post) }, onEnd: { new.finish() }))
-    let request = ObservationRequest(.unbounded, CallSite(file: file, line: line))
-    let registration = register(request, body, SourceOptions<M>())
+      tap: { new.storage.set($0, trackedBy: $1.tracker) }, onEnd: { new.finish() })
+    let request = ObservationRequest(CallSite(file: file, line: line))
+    let registration = register(request, body)
     // A center that has ended registers nothing, and keeps what it remembers.
     let mayReplace = registration.isActive
     let winner = latestMessages.withLock { latest -> any AnyObject & Sendable in
@@ -67,6 +67,6 @@ extension MessageCenter {
   ) -> ReadOnlyState<M?> {
     let messages = messages(of: type, about: subject).map { Optional($0) }
     let location = CallSite(file: file, line: line)
-    return ReadOnlyState(base: HeldState(messages, nil, location, upstream: [registry]))
+    return CurrentValue(nil, upstream: [registry], lastOf: (messages, location)).readOnly
   }
 }

@@ -20,9 +20,9 @@ extension MessageCenter {
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, CallSite(file: file, line: line))
+      on: delivery, CallSite(file: file, line: line), options.settings)
     return ObservationToken(
-      register(request, ObserverBody(observer), options.messageSettings))
+      register(request, ObserverBody(observer)))
   }
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
@@ -48,8 +48,8 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options.messageSettings)
+      owner: owner, on: delivery, CallSite(file: file, line: line), options.settings)
+    return register(request, ObserverBody(owner, observer))
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
@@ -70,9 +70,9 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, CallSite(file: file, line: line))
+      on: delivery.delivery, CallSite(file: file, line: line), options.settings)
     return ObservationToken(
-      register(request, ObserverBody(onMain: observer), options.messageSettings))
+      register(request, ObserverBody(onMain: observer)))
   }
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
@@ -100,9 +100,9 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
+      owner: owner, on: delivery.delivery, CallSite(file: file, line: line), options.settings)
     return register(
-      request, ObserverBody(owner, onMain: observer), options.messageSettings)
+      request, ObserverBody(owner, onMain: observer))
   }
 
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
@@ -127,9 +127,9 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      on: instance, buffering, CallSite(file: file, line: line))
+      on: instance, buffering, CallSite(file: file, line: line), options.settings)
     return register(
-      request, ObserverBody(isolatedTo: instance, observer), options.messageSettings)
+      request, ObserverBody(isolatedTo: instance, observer))
   }
 }
 
@@ -138,10 +138,9 @@ extension MessageCenter: MessageSource {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>, about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
+    about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry, subjectLifetime: lifetime) {
+    request.register(body, with: registry, subjectLifetime: lifetime) {
       topics.destination(of: M.self, about: subject, registry, &$0, $1)
     } ?? wide.ended
   }

@@ -55,7 +55,13 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   /// A queued delivery keeps the subject alive until it is made. If the subject posts in its `deinit`,
   /// the observers get `nil` for it.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
-    Signal(base: PostedBase(signal))
+    Signal(
+      base: TransformedSignal(signal, isTold: true) { message, post, pass in
+        // Retaining a subject that is in its deinit would stop the program.
+        let subject = post.subject.flatMap { isDeinitializing($0) ? nil : $0 }
+        // The subject of a message of type M is an M.Subject: `post` takes no other.
+        try pass(.init(message: message, subject: subject.map { $0 as! M.Subject }))
+      })
   }
 }
 
@@ -63,29 +69,6 @@ extension SourceMessages {
   @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
     .about(SubjectIdentity(subject), center.registry.lifetime(ofSubject: subject), center)
-  }
-}
-
-/// The messages with their subjects, as a base of signals.
-private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Subject: Sendable {
-  typealias Element = MessageCenter.Posted<M>
-
-  private let messages: Signal<M>
-
-  init(_ messages: Signal<M>) { self.messages = messages }
-
-  func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
-  ) -> Registration {
-    let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject, pass) in
-      // Retaining a subject that is in its deinit would stop the program.
-      let isGoing = subject.map { isDeinitializing($0) } ?? false
-      // The subject of a message of type M is an M.Subject: `post` takes no other.
-      let subject = isGoing ? nil : subject.map { $0 as! M.Subject }
-      try pass(Element(message: message, subject: subject))
-    }
-    return messages.register(request, told, SourceOptions())
   }
 }
 

@@ -9,7 +9,7 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   // nothing at run time.
   @usableFromInline var isInitial = false
   @usableFromInline var isOnce = false
-  /// The `Comparison` of the source's elements, if there is one.
+  /// The `Comparison` of the state's values, if there is one.
   @usableFromInline var comparison: (any AnyObject & Sendable)?
 
   /// No option.
@@ -25,26 +25,14 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
     }
   }
 
-  package init(_ settings: SourceOptions<Source.Element>) {
-    isInitial = settings.isInitial
-    isOnce = settings.isOnce
-    if let isSame = settings.isSame { comparison = Comparison(says: isSame) }
+  init(_ settings: SourceOptions) {
+    (isInitial, isOnce, comparison) = (settings.isInitial, settings.isOnce, settings.comparison)
   }
 
   /// The options as they reach the source.
   @inline(__always)
-  package var settings: SourceOptions<Source.Element> {
-    SourceOptions(
-      isInitial: isInitial, isOnce: isOnce, isSame: comparison == nil ? nil : isSame)
-  }
-
-  /// The options of messages, which have no value to begin with and no old value to compare.
-  @inline(__always)
-  var messageSettings: SourceOptions<Source.Element> { SourceOptions(isOnce: isOnce) }
-
-  @inline(never)
-  private var isSame: (@Sendable (Source.Element, Source.Element) -> Bool)? {
-    (comparison as! Comparison<Source.Element>?)?.says
+  package var settings: SourceOptions {
+    SourceOptions(isInitial: isInitial, isOnce: isOnce, comparison: comparison)
   }
 
   /// Ends the observation with its first call.
@@ -79,26 +67,23 @@ extension ObservationOptions {
   public static var distinct: Self { Self(SourceOptions()) }
 }
 
-/// Decides whether an element says the same as the one before.
-private final class Comparison<Element>: Sendable {
-  let says: @Sendable (Element, Element) -> Bool
-  init(says: @escaping @Sendable (Element, Element) -> Bool) { self.says = says }
-}
-
 /// Options as they reach a source.
-package struct SourceOptions<Element: Sendable>: Sendable {
+package struct SourceOptions: Sendable {
   package var isInitial = false
   package var isOnce = false
-  /// Whether an element is left out, because it says the same as the one that was received before.
-  package var isSame: (@Sendable (Element, Element) -> Bool)?
+  /// The `Comparison` of a state's values, if there is one.
+  var comparison: (any AnyObject & Sendable)?
 
   @inline(__always)
   package init(
-    isInitial: Bool = false, isOnce: Bool = false,
-    isSame: (@Sendable (Element, Element) -> Bool)? = nil
+    isInitial: Bool = false, isOnce: Bool = false, comparison: (any AnyObject & Sendable)? = nil
   ) {
-    self.isInitial = isInitial
-    self.isOnce = isOnce
-    self.isSame = isSame
+    (self.isInitial, self.isOnce, self.comparison) = (isInitial, isOnce, comparison)
   }
+}
+
+/// Decides whether a value says the same as the one that was received before, and is left out.
+final class Comparison<Value>: Sendable {
+  let isSame: @Sendable (Value, Value) -> Bool
+  init(_ isSame: @escaping @Sendable (Value, Value) -> Bool) { self.isSame = isSame }
 }

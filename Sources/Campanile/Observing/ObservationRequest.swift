@@ -5,87 +5,115 @@
 package struct ObservationRequest: ~Copyable, Sendable {
   /// The object whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
+  /// An owner of any class instead.
+  var confinedOwner: OwnerReference<AnyObject>?
   var delivery = Delivery.immediate
   var buffering: Buffering
   var location: CallSite
-  var isOnce = false
+  package var options: SourceOptions
   /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
 
+  /// - Parameter buffering: That of an asynchronous observer, which needs no place.
   @inline(never)
   init(
-    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery, _ location: CallSite
+    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
+    buffering: Buffering? = nil, _ location: CallSite, _ options: SourceOptions = SourceOptions()
   ) {
+    buffering?.checkCapacity()
     self.owner = owner
     self.delivery = delivery
-    buffering = delivery.buffering
+    self.buffering = buffering ?? delivery.buffering
+    self.options = options
     self.location = location
   }
 
-  /// A request for an observer that needs no place, or has its own buffer at any place.
-  @inline(never)
-  init(
-    owner: (any AnyObject & Sendable)? = nil, _ buffering: Buffering = .unbounded,
-    _ location: CallSite
+  package init(
+    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
-    buffering.checkCapacity()
-    self.owner = owner
-    self.buffering = buffering
-    self.location = location
+    self.init(owner: owner, on: delivery, CallSite(file: file, line: line))
   }
+
+  /// The place where the request was made, for failures that are reported early.
+  package var place: (file: String, line: Int) { (location.fileName, location.line) }
 
   /// A request for an observer that is isolated to an actor, which is also the owner.
-  init(on instance: some Actor, _ buffering: Buffering, _ location: CallSite) {
+  init(
+    on instance: some Actor, _ buffering: Buffering, _ location: CallSite, _ options: SourceOptions
+  ) {
     self.init(
-      owner: instance, on: Delivery(target: ActorTarget.of(instance), buffering: buffering),
-      location)
+      owner: instance, on: Delivery(target: TaskTarget.of(instance), buffering: buffering),
+      location, options)
   }
-}
 
-/// An observer, and the target whose group it belongs to, if it shares one.
-private struct Made {
-  let observer: AnyObserver
-  var groupTarget: (any DeliveryTarget)?
+  /// Takes the options, for a source that itself does what they ask for.
+  package mutating func takeOptions() -> SourceOptions {
+    defer { options = SourceOptions() }
+    return options
+  }
 }
 
 extension ObservationRequest {
+  /// Finds or makes the list for a registration, with the registry's lock held.
+  typealias Place = (_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) ->
+    Destination
+
   /// Registers in the list that `place` finds or makes.
   ///
   /// - Parameters:
   ///   - body: The observer to call.
   ///   - registry: The registry of the source.
   ///   - subjectLifetime: The lifetime of the subject, if it has one, which ends the registration too.
-  ///   - place: Finds or makes the list, with the registry's lock held.
   /// - Returns: The registration, or `nil` if the source has finished.
   // Not specialized: all kinds of observers would be compiled once more for each type that this
   // module observes.
   @_semantics("optimize.sil.specialize.generic.never")
   func register<Value: Sendable>(
     _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry,
-    subjectLifetime: EndActions? = nil,
-    in place: (
-      _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
-    ) -> Destination
+    subjectLifetime: EndActions? = nil, in place: Place
   ) -> Registration? {
-    if body.plain != nil, isPlain, subjectLifetime == nil {
-      return registry.add(.direct(plainTraits, (consume body).takePlain()), to: place)
+    if let plain = body.onlyPlain, isPlain, subjectLifetime == nil {
+      return registry.add(.direct(plainTraits, plain), to: place)
     }
     let ownerLifetime = owner.flatMap { registry.lifetime(ofOwner: $0) }
     let lifetimes = [ownerLifetime, subjectLifetime].compactMap { $0 }
-    var made = makeObserver(body, lifetimes)
-    let observer = made.observer
-    let mailbox = made.groupTarget?.mailbox
+    return register(
+      makeObserver(body, lifetimes), lifetimes, whenRefused: body.traits.onEnd, with: registry,
+      in: place)
+  }
+
+  /// Registers an observer that is called in the isolation of the poster, and need not be Sendable.
+  ///
+  /// - Parameter onEnd: Called when the registration has ended, or at once if it is refused.
+  func register<Value>(
+    confined body: @escaping (Value) throws -> Void, _ lifetimes: [EndActions],
+    onEnd: (@Sendable () -> Void)?, with registry: ObserverRegistry, in place: Place
+  ) -> Registration? {
+    register(
+      .direct(traits(lifetimes, BodyTraits(onEnd: onEnd)), body), lifetimes, whenRefused: onEnd,
+      with: registry, in: place)
+  }
+
+  private func register(
+    _ observer: AnyObserver, _ lifetimes: [EndActions], whenRefused: (@Sendable () -> Void)?,
+    with registry: ObserverRegistry, in place: Place
+  ) -> Registration? {
+    // An observer with its own buffer belongs to no group.
+    let target = buffering == .unbounded ? delivery.target : nil
+    let mailbox = target?.mailbox
     let registration = registry.add(
-      observer, isSwept: owner != nil, owner: owner.map { ObjectIdentifier($0) }
+      observer, isSwept: owner != nil || confinedOwner != nil,
+      owner: owner.map { ObjectIdentifier($0) }
     ) { garbage, held in
       let destination = place(&garbage, held)
-      guard let target = made.groupTarget.take(), let mailbox else { return destination }
+      guard let target, let mailbox else { return destination }
       return destination.group(for: target, mailbox, &garbage, held)
     }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }
     } else {
-      observer.details?.onRefused?()
+      whenRefused?()
     }
     return registration
   }
@@ -96,100 +124,61 @@ extension ObservationRequest {
       && onResume == nil
   }
 
-  private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
+  private var plainTraits: ObserverTraits {
+    ObserverTraits(location: location, isOnce: options.isOnce)
+  }
 
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [EndActions]
-  ) -> Made {
-    // Before the other kinds, whose type the runtime has to look up.
+  ) -> AnyObserver {
+    var traits = body.traits
+    // Before the others, whose type the runtime has to look up.
     if buffering == .unbounded, let body = body.plain {
-      return Made(observer: .direct(traits(lifetimes), body), groupTarget: delivery.target)
+      return .direct(self.traits(lifetimes, traits), body)
     }
-    let isWanted = body.isWanted
+    let mailbox: Mailbox
+    let target: any DeliveryTarget
+    let arrival: IndirectObserver<Value>.Arrival
     switch body.kind {
-    case .plain(let body):
-      return makeBounded(lifetimes, isTold: false, isWanted) { value, _ in try body(value) }
-    case .told(let body):
-      if buffering != .unbounded {
-        return makeBounded(lifetimes, isTold: true, isWanted) { try body($0, $1.subject) }
+    case .synchronous(let body):
+      guard buffering != .unbounded else {
+        return IndirectObserver<Value>(self.traits(lifetimes, traits), body)
       }
-      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _, _ in
-        try body(value, post.subject)
-      }
-      return Made(observer: observer, groupTarget: delivery.target)
-    case .carrier(let body):
-      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _, _ in
-        try body(value, post)
-      }
-      return Made(observer: observer, groupTarget: nil)
-    case .async(let isTold, let body):
-      let observer = makeAsynchronous(lifetimes, isTold, isWanted, body)
-      return Made(observer: observer, groupTarget: nil)
-    case .starter(let start):
-      let (name, location) = ("asynchronously, concurrently", location)
-      let traits = traits(lifetimes, name, isAsynchronous: true)
-      let observer = IndirectObserver<Value>(traits) { value, post, id, list in
-        guard let call = start(value) else { return }
-        let facts = ObserverFacts(
-          Registration(list: list, id: id, counters: nil), location, delivery: name,
-          isAsynchronous: true)
-        Task { [details = post.details] in
-          let reported = list.registry.beginInTask(facts, details)
-          await reported.around(call)
-          list.registry.end(reported)
-        }
-      }
-      return Made(observer: observer, groupTarget: nil)
-    case .tap(let take, let onEnd):
-      let traits = traits(
-        lifetimes, RegistrationDescription.derivedState, onEnd: { _ in onEnd() }, onRefused: onEnd)
-      let observer = IndirectObserver<Value>(traits) { value, post, _, _ in take(value, post) }
-      return Made(observer: observer, groupTarget: nil)
-    case .reader(let take, let onEnd, let buffer):
-      let traits = traits(
-        lifetimes, "a sequence", buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
-      let observer = IndirectObserver<Value>(traits) { value, post, _, _ in
-        try take(value, post.subject)
-      }
-      return Made(observer: observer, groupTarget: nil)
-    }
-  }
-
-  /// Selects the values for an observer; `nil` for all values.
-  private typealias Filter<Value> = (@Sendable (Value, AnyObject?) -> Bool)?
-
-  /// An observer with its own mailbox, for its bounded buffer.
-  private func makeBounded<Value: Sendable>(
-    _ lifetimes: [EndActions], isTold: Bool, _ isWanted: Filter<Value>,
-    _ body: @escaping @Sendable (Value, Post) throws -> Void
-  ) -> Made {
-    // Only places have buffers.
-    let target = delivery.target!
-    let mailbox = Mailbox(buffering, clock: target.mailbox.clock)
-    let traits = traits(lifetimes, isTold: isTold, buffer: mailbox.counts) { _ in mailbox.close() }
-    let observer = IndirectObserver<Value>(
-      traits,
-      arrival: { value, post, _, _ in
-        try body(value, post)
+      // Only places have buffers.
+      target = delivery.target!
+      mailbox = Mailbox(buffering, clock: target.mailbox.clock)
+      traits.atEnd { [mailbox] in mailbox.close() }
+      arrival = { value, post, id, list in
+        try body(value, post, id, list)
         return nil
       }
-    ) { value, post, id, list in
-      guard isWanted?(value, post.subject) ?? true else { return }
+    case .asynchronous(let body):
+      let runner = AsyncRunner(buffering)
+      (target, mailbox) = (runner, runner.mailbox)
+      traits.atEnd { runner.end() }
+      let prepare = preparation(of: body, mailbox, traits.name)
+      arrival = { [mailbox, isOnce = options.isOnce] value, post, id, list in
+        // Messages behind the only call will not be delivered.
+        if isOnce { mailbox.close() }
+        return prepare(value, post, id, list)
+      }
+    }
+    traits.buffer = mailbox.counts
+    let (isTold, isWanted) = (traits.isTold, body.isWanted)
+    return IndirectObserver<Value>(self.traits(lifetimes, traits), arrival: arrival) {
+      value, post, id, list in
+      guard isWanted?(value, post) ?? true else { return }
       mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
     }
-    return Made(observer: observer, groupTarget: nil)
   }
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
-  private typealias Preparation<Value> =
-    @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall
-
   private func preparation<Value: Sendable>(
-    of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
-    _ mailbox: Mailbox, _ name: String
-  ) -> Preparation<Value> {
+    of body: @escaping @Sendable (Value, Post) async throws -> Void, _ mailbox: Mailbox,
+    _ name: String?
+  ) -> @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall {
     // Named here, since a closure that named the request would keep the owner.
-    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, isOnce)
+    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, options.isOnce)
     let counters = mailbox.counters
     return { value, post, id, list in
       counters.beginCall()
@@ -207,7 +196,7 @@ extension ObservationRequest {
           await call.around {
             await post.context.restore {
               do {
-                try await body(value, post.subject)
+                try await body(value, post)
               } catch is CancellationError where Task.isCancelled {
                 // The registration ended and its task was canceled: no failure of the observer.
               } catch {
@@ -223,54 +212,26 @@ extension ObservationRequest {
     }
   }
 
-  private func makeAsynchronous<Value: Sendable>(
-    _ lifetimes: [EndActions], _ isTold: Bool, _ isWanted: Filter<Value>,
-    _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
-  ) -> AnyObserver {
-    let runner = AsyncRunner(buffering)
-    let name = "asynchronously"
-    let prepare = preparation(of: body, runner.mailbox, name)
-    var traits = traits(
-      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
-    ) { _ in
-      runner.end()
-    }
-    traits.isLasting = true
-    return IndirectObserver<Value>(
-      traits,
-      arrival: { [isOnce] value, post, id, list in
-        // Messages behind the only call will not be delivered.
-        if isOnce { runner.mailbox.close() }
-        return prepare(value, post, id, list)
-      }
-    ) { value, post, id, list in
-      guard isWanted?(value, post.subject) ?? true else { return }
-      runner.mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: runner)
-    }
-  }
-
-  /// - Parameter name: The name of the delivery in descriptions, if the delivery has none.
   @inline(never)
-  private func traits(
-    _ lifetimes: [EndActions], _ name: String? = nil, isAsynchronous: Bool = false,
-    isTold: Bool = false, buffer: BufferCounts? = nil,
-    onEnd: (@Sendable (Registration) -> Void)? = nil, onRefused: (@Sendable () -> Void)? = nil
-  ) -> ObserverTraits {
+  private func traits(_ lifetimes: [EndActions], _ body: BodyTraits) -> ObserverTraits {
     var traits = ObserverTraits(
-      location: location, isOnce: isOnce, isOrdered: delivery.isOrdered, isTold: isTold)
-    var end = onEnd
-    if !lifetimes.isEmpty {
-      end = { registration in
+      location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
+      isTold: body.isTold,
+      isLasting: body.isLasting)
+    var onEnd: (@Sendable (Registration) -> Void)?
+    if !lifetimes.isEmpty || body.onEnd != nil {
+      onEnd = { [bodyEnds = body.onEnd] registration in
         for lifetime in lifetimes { lifetime.remove(registration) }
-        onEnd?(registration)
+        bodyEnds?()
       }
     }
-    if owner != nil || end != nil || delivery.target != nil || buffer != nil
-      || onResume != nil || name != nil
+    if owner != nil || confinedOwner != nil || onEnd != nil || delivery.target != nil
+      || body.buffer != nil || onResume != nil || body.name != nil
     {
       traits.details = ObserverDetails(
-        owner: owner, delivery: name ?? delivery.description, isAsynchronous: isAsynchronous,
-        buffer: buffer, onResume: onResume, onEnd: end, onRefused: onRefused)
+        owner: owner, swept: confinedOwner, sweptType: confinedOwner?.object.map { type(of: $0) },
+        delivery: body.name ?? delivery.description, isAsynchronous: body.isAsynchronous,
+        buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     }
     return traits
   }

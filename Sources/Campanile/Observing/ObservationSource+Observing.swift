@@ -1,12 +1,4 @@
 extension ObservationSource {
-  @inline(never)
-  private func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    options: ObservationOptions<Self>
-  ) -> Registration {
-    signal.register(request, body, options.settings)
-  }
-
   /// Observes until the token is released.
   ///
   /// - Parameters:
@@ -26,8 +18,8 @@ extension ObservationSource {
     _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(observer), options: options))
+      on: delivery, CallSite(file: file, line: line), options.settings)
+    return ObservationToken(signal.register(request, ObserverBody(observer)))
   }
 
   /// Observes until the owner ends; the observer receives the owner.
@@ -53,8 +45,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options: options)
+      owner: owner, on: delivery, CallSite(file: file, line: line), options.settings)
+    return signal.register(request, ObserverBody(owner, observer))
   }
 
   /// Observes on the main actor until the token is released.
@@ -76,8 +68,8 @@ extension ObservationSource {
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(onMain: observer), options: options))
+      on: delivery.delivery, CallSite(file: file, line: line), options.settings)
+    return ObservationToken(signal.register(request, ObserverBody(onMain: observer)))
   }
 
   /// Observes on the main actor until the owner ends; the observer receives the owner.
@@ -103,8 +95,8 @@ extension ObservationSource {
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, onMain: observer), options: options)
+      owner: owner, on: delivery.delivery, CallSite(file: file, line: line), options.settings)
+    return signal.register(request, ObserverBody(owner, onMain: observer))
   }
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
@@ -128,8 +120,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      on: instance, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(isolatedTo: instance, observer), options: options)
+      on: instance, buffering, CallSite(file: file, line: line), options.settings)
+    return signal.register(request, ObserverBody(isolatedTo: instance, observer))
   }
 }
 
@@ -156,8 +148,9 @@ extension ObservationSource {
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest(buffering, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(async: observer), options: options))
+    let request = ObservationRequest(
+      buffering: buffering, CallSite(file: file, line: line), options.settings)
+    return ObservationToken(signal.register(request, ObserverBody(async: observer)))
   }
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
@@ -182,8 +175,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, async: observer), options: options)
+      owner: owner, buffering: buffering, CallSite(file: file, line: line), options.settings)
+    return signal.register(request, ObserverBody(owner, async: observer))
   }
 
   /// The elements sent from now on, as an asynchronous sequence.
@@ -202,8 +195,7 @@ extension ObservationSource {
     buffering: Buffering = .unbounded, options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
-    ValueSequence(
-      signal.makeReader(
-        SequenceBuffer(buffering), CallSite(file: file, line: line), options.settings))
+    let request = ObservationRequest(CallSite(file: file, line: line), options.settings)
+    return ValueSequence(signal.makeReader(SequenceBuffer(buffering), request))
   }
 }

@@ -1,49 +1,32 @@
 /// The closure of an observer, and how it is called.
+///
+/// There are two kinds: one is called with the post, by the poster or at a target, and the other is
+/// called later, in a task. A closure that needs only the value is a common case of the first kind.
 package struct ObserverBody<Value: Sendable>: Sendable {
   enum Kind: Sendable {
-    case plain(@Sendable (Value) throws -> Void)
-    /// Called with the subject of the message too.
-    case told(@Sendable (Value, AnyObject?) throws -> Void)
-    /// Called where the value is posted, to forward it to another center or process.
-    case carrier(@Sendable (Value, borrowing Post) throws -> Void)
-    /// Called in a task, with the subject of the message if `isTold`.
-    case async(isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)
-    /// Called where the value is posted, and makes a call in a task, if it returns one.
-    ///
-    /// The task continues when the registration ends.
-    case starter(@Sendable (Value) -> (@Sendable () async -> Void)?)
-    /// Called where the value is posted, to update a derived state, and is notified of the end.
-    case tap(@Sendable (Value, borrowing Post) -> Void, onEnd: @Sendable () -> Void)
-    /// Stores the value where it is posted, with the subject of the message, and is notified of the
-    /// end.
-    ///
-    /// It is for sequences, which throw nothing except the request to end.
-    case reader(
-      @Sendable (Value, AnyObject?) throws -> Void, onEnd: @Sendable () -> Void,
-      buffer: BufferCounts? = nil)
+    /// Called with the registration's identifier and its list, too.
+    case synchronous(@Sendable (Value, Post, UInt64, ObserverList) throws -> Void)
+    case asynchronous(@Sendable (Value, Post) async throws -> Void)
   }
 
-  /// The closure to call with the value, if the observer needs nothing else.
+  /// Selects values by themselves and their posts.
+  package typealias Selection = @Sendable (Value, Post) -> Bool
+
+  /// The closure to call with the value, if the observer is called with nothing else.
   let plain: (@Sendable (Value) throws -> Void)?
   /// Everything else, in an object, so that a plain body is passed on without type metadata.
   private let special: Special?
 
   private final class Special: Sendable {
-    let kind: Kind
-    let isWanted: (@Sendable (Value, AnyObject?) -> Bool)?
-    init(_ kind: Kind, where isWanted: (@Sendable (Value, AnyObject?) -> Bool)? = nil) {
-      self.kind = kind
-      self.isWanted = isWanted
-    }
-  }
+    /// `nil` for a plain body.
+    let kind: Kind?
+    let traits: BodyTraits
+    let isWanted: Selection?
 
-  init(_ kind: Kind) {
-    if case .plain(let observer) = kind {
-      plain = observer
-      special = nil
-    } else {
-      plain = nil
-      special = Special(kind)
+    init(_ kind: Kind?, _ traits: BodyTraits, _ isWanted: Selection?) {
+      self.kind = kind
+      self.traits = traits
+      self.isWanted = isWanted
     }
   }
 
@@ -53,47 +36,82 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     special = nil
   }
 
-  /// A body that is called where the value is posted, to forward it to another center or process.
-  package init(inPlace observer: @escaping @Sendable (Value, borrowing Post) throws -> Void) {
-    self.init(.carrier(observer))
+  init(
+    plain: (@Sendable (Value) throws -> Void)? = nil, kind: Kind? = nil, _ traits: BodyTraits,
+    where isWanted: Selection? = nil
+  ) {
+    self.plain = plain
+    special = Special(kind, traits, isWanted)
+  }
+
+  /// A body that is called with the post.
+  ///
+  /// It is for requests without a place, whose observers are called where the value is posted.
+  package init(inPlace observer: @escaping @Sendable (Value, Post) throws -> Void) {
+    self.init(kind: .synchronous { value, post, _, _ in try observer(value, post) }, BodyTraits())
+  }
+
+  /// A body that updates a derived state.
+  init(tap: @escaping @Sendable (Value, Post) -> Void, onEnd: (@Sendable () -> Void)? = nil) {
+    let traits = BodyTraits(name: RegistrationDescription.derivedState, onEnd: onEnd)
+    self.init(kind: .synchronous { value, post, _, _ in tap(value, post) }, traits)
+  }
+
+  /// A body that fills the buffer of a sequence.
+  init(filling buffer: SequenceBuffer, _ observer: @escaping @Sendable (Value) throws -> Void) {
+    let traits = BodyTraits(name: "a sequence", buffer: buffer.counts) { buffer.finish() }
+    self.init(plain: observer, traits)
   }
 
   /// A body that is called where the value is posted, and returns a call to make in a task, if any.
   ///
-  /// It is for sources without transforms.
-  package init(starting start: @escaping @Sendable (Value) -> (@Sendable () async -> Void)?) {
-    self.init(.starter(start))
+  /// The task continues when the registration ends.
+  package init(
+    starting start: @escaping @Sendable (Value) -> (@Sendable () async -> Void)?,
+    file: StaticString, line: UInt
+  ) {
+    let traits = BodyTraits(name: "asynchronously, concurrently", isAsynchronous: true)
+    let location = CallSite(file: file, line: line)
+    let kind = Kind.synchronous { value, post, id, list in
+      guard let call = start(value) else { return }
+      let facts = ObserverFacts(
+        Registration(list: list, id: id, counters: nil), location, delivery: traits.name!,
+        isAsynchronous: true)
+      Task { [details = post.details] in
+        let reported = list.registry.beginInTask(facts, details)
+        await reported.around(call)
+        list.registry.end(reported)
+      }
+    }
+    self.init(kind: kind, traits)
   }
 
-  private init(_ plain: (@Sendable (Value) throws -> Void)?, _ special: Special) {
-    self.plain = plain
-    self.special = special
-  }
-
-  /// The closure of a plain body, to call with the value.
+  /// The closure, if it is all there is.
   @inline(__always)
-  consuming func takePlain() -> @Sendable (Value) throws -> Void { plain! }
+  var onlyPlain: (@Sendable (Value) throws -> Void)? { special == nil ? plain : nil }
 
   var kind: Kind {
-    // One of the two is there, if not both.
-    if let plain { .plain(plain) } else { special!.kind }
+    // One of the two is there.
+    if let plain { .synchronous { value, _, _, _ in try plain(value) } } else { special!.kind! }
   }
 
-  /// Which values are for the observer, with their subjects, checked where they are posted; `nil` for
-  /// all values.
-  ///
-  /// It is used for an observer with its own buffer, in which each value takes room.
-  package var isWanted: (@Sendable (Value, AnyObject?) -> Bool)? { special?.isWanted }
+  /// Whether it fills the buffer of a sequence.
+  var isSequence: Bool { traits.buffer != nil }
 
-  /// Returns the observer with no room in its buffer for values that it does not want.
+  var traits: BodyTraits { special?.traits ?? BodyTraits() }
+
+  /// Which values are for the observer, checked where they are posted; `nil` for all values.
   ///
-  /// An observer without its own buffer may still be called with the other values.
-  package func taking(_ isWanted: @escaping @Sendable (Value, AnyObject?) -> Bool) -> Self {
-    Self(plain, Special(kind, where: isWanted))
+  /// It is used for an observer with its own buffer, in which each value takes room. An observer
+  /// without its own buffer may still be called with the other values.
+  package var isWanted: Selection? { special?.isWanted }
+
+  /// Returns the observer with an object that it keeps for as long as it is registered.
+  package func keeping(_ kept: any AnyObject & Sendable) -> Self {
+    var traits = traits
+    traits.atEnd { withExtendedLifetime(kept) {} }
+    return Self(plain: plain, kind: special?.kind, traits, where: isWanted)
   }
-
-  /// The observer without a selection of values.
-  var takingAll: Self { isWanted == nil ? self : Self(kind) }
 
   /// An observer that receives its owner, as long as the owner lives.
   package init<Owner: AnyObject & Sendable>(
@@ -130,7 +148,8 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   }
 
   init(async observer: @escaping @Sendable (Value) async throws -> Void) {
-    self.init(.async(isTold: false) { value, _ in try await observer(value) })
+    let traits = BodyTraits(name: "asynchronously", isAsynchronous: true, isLasting: true)
+    self.init(kind: .asynchronous { value, _ in try await observer(value) }, traits)
   }
 
   init<Owner: AnyObject & Sendable>(
@@ -142,10 +161,31 @@ package struct ObserverBody<Value: Sendable>: Sendable {
       try await observer(owner, value)
     })
   }
+}
 
-  /// Whether the observer is called only by the poster.
-  func isImmediate(_ delivery: Delivery) -> Bool {
-    if case .async = kind { return false }
-    return delivery.target == nil
+/// What is known of an observer body, beside its closure.
+struct BodyTraits: Sendable {
+  /// The name of the delivery in descriptions, if it is not that of the request.
+  var name: String?
+  /// Whether the calls are made in tasks.
+  var isAsynchronous = false
+  /// Whether a call continues in a task, and itself ends a registration with `.once`.
+  var isLasting = false
+  /// Whether it reads the subject of the post, which is then kept for it.
+  var isTold = false
+  /// The counts of the buffer that it fills.
+  var buffer: BufferCounts?
+  /// Called when the observation has ended, or at once if it is refused.
+  ///
+  /// The observer keeps what it captures.
+  var onEnd: (@Sendable () -> Void)?
+
+  /// Adds something to do at the end.
+  mutating func atEnd(_ action: @escaping @Sendable () -> Void) {
+    guard let onEnd else { return onEnd = action }
+    self.onEnd = {
+      action()
+      onEnd()
+    }
   }
 }

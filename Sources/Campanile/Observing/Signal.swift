@@ -38,29 +38,25 @@ public struct Signal<Element: Sendable>: ObservationSource {
   /// - Returns: A registration that has ended, if the source has finished.
   @inline(never)
   package consuming func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     // Moved, and not copied.
     switch (consume self).base {
-    case .source(let source): source.register(request, body, options)
-    case .messages(let messages): messages.register(request, body, options)
+    case .source(let source): source.register(request, body)
+    case .messages(let messages): messages.register(request, body)
     }
   }
 
   /// Registers a reader that `buffer` is filled for.
   @_optimize(size)
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<Element>.Reader {
     if case .source(let source) = base, let source = source as? any StateReading<Element> {
-      return source.makeReader(buffer, location, options)
+      return source.makeReader(buffer, request)
     }
-    let body = ObserverBody<Element>(
-      .reader(
-        { element, _ in buffer.append(element) }, onEnd: { buffer.finish() }, buffer: buffer.counts)
-    )
-    return .init(buffer, register(ObservationRequest(.unbounded, location), body, options))
+    let body = ObserverBody<Element>(filling: buffer) { buffer.append($0) }
+    return .init(buffer, register(request, body))
   }
 }
 
@@ -72,8 +68,7 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
   ///
   /// - Returns: A registration that has ended, if the source has finished.
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration
 }
 
@@ -83,6 +78,6 @@ package protocol SignalBase<Element>: AnyObject, Sendable {
 /// reader makes elements of them.
 protocol StateReading<Element>: SignalBase {
   func makeReader(
-    _ buffer: SequenceBuffer, _ location: CallSite, _ options: SourceOptions<Element>
+    _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<Element>.Reader
 }

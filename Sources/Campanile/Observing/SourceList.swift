@@ -1,48 +1,10 @@
-/// The shared state of the lists of one source, for sources in other modules of this package.
-///
-/// Those sources use the same registration, order, delivery and ends as the sources here. Observers
-/// are called in no other way.
-package struct SourceRegistry: Sendable {
-  fileprivate let registry: ObserverRegistry
-
-  package init() { registry = ObserverRegistry() }
-
-  /// Makes a list of observers of `Value`, even while other lists of the registry are in use.
-  ///
-  /// - Parameter name: The type that failures name, if it is another one.
-  package func makeList<Value>(
-    of type: Value.Type, named name: (any Any.Type)? = nil
-  ) -> SourceList<Value> {
-    let list = ObserverList(registry: registry, valueType: name ?? type)
-    return SourceList(registry: registry, list: list)
-  }
-
-  /// Ends what `lists` hold, and refuses every later registration.
-  package func finish<Value>(_ lists: [SourceList<Value>]) {
-    var all: [ObserverList] = []
-    for one in lists { all.append(one.list) }
-    registry.finish(all)
-  }
-}
-
-/// What the code of those sources asks for.
-extension SourceRegistry {
+/// What sources in other modules of this package ask for.
+package enum SourceRegistry {
   /// The number of the reported post that the calling code is part of; 0 if there is none.
   package static var currentPost: UInt64 { ObserverRegistry.currentPost }
 
   /// Whether the calling code runs on the main queue or the main actor.
   package static var isOnMain: Bool { QueueTarget.main.isCurrent }
-
-  /// Lets half a microsecond pass.
-  package static func linger() { Platform.linger() }
-
-  /// Writes a line to standard error.
-  package static func warn(_ line: String) { Platform.writeToStandardError(line) }
-
-  /// A registration that has ended, of no source.
-  package static var endedRegistration: Registration {
-    SourceRegistry().makeList(of: Never.self).ended
-  }
 
   /// Passes an observer's error to `onError`, unless it is the request to end its registration.
   package static func report(
@@ -58,10 +20,20 @@ extension SourceRegistry {
   package static var endOfObservation: any Error { ObservationIsOver() }
 }
 
-/// One list of observers of `Value`, for a source in another module of this package.
+/// The list of observers of a source in another module of this package.
+///
+/// Those sources use the same registration, order, delivery and ends as the sources here. Observers
+/// are called in no other way.
 package struct SourceList<Value>: Sendable {
-  fileprivate let registry: ObserverRegistry
-  fileprivate let list: ObserverList
+  private let list: ObserverList
+  private var registry: ObserverRegistry { list.registry }
+
+  /// Creates a list.
+  ///
+  /// - Parameter name: The type that failures name, if it is another one.
+  package init(of type: Value.Type = Value.self, named name: (any Any.Type)? = nil) {
+    list = ObserverList(registry: ObserverRegistry(), valueType: name ?? type)
+  }
 
   /// Whether a post would find no observer.
   package var isEmpty: Bool { list.isEmpty }
@@ -72,15 +44,13 @@ package struct SourceList<Value>: Sendable {
   /// The live observations, oldest first.
   package var registrations: [RegistrationDescription] { registry.describe(list.parts) }
 
-  /// This list without the type of its values, for generic code that has the type under another
-  /// name.
-  ///
-  /// Posted values must have the original type. It is not checked, because a check would look the
-  /// type up.
-  package var untyped: UntypedSourceList { UntypedSourceList(registry: registry, list: list) }
-
   /// Calls the current observers.
-  package func post(_ value: Value) {
+  package func post(_ value: Value) { post(unchecked: value) }
+
+  /// Calls the current observers, for generic code that has the type of the values under another name.
+  ///
+  /// The value must be a `Value`. It is not checked, because a check would look the type up.
+  package func post<Same>(unchecked value: Same) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 
@@ -98,14 +68,12 @@ package struct SourceList<Value>: Sendable {
   }
 
   /// Ends every observation of this list and of its events, because the source is released.
-  ///
-  /// The list must be the only one of its registry.
   package func close() {
     finish()
     registry.finishReports()
   }
 
-  /// Ends every observation of this list, and refuses every later one of its registry.
+  /// Ends every observation of this list, and refuses every later one.
   package func finish() {
     registry.finish([list])
   }
@@ -118,42 +86,19 @@ package struct SourceList<Value>: Sendable {
   /// - Parameters:
   ///   - owner: The object whose end ends the registration, once the source notices it; the source
   ///     checks from time to time.
-  ///   - ownerType: The type of the owner, for descriptions and events.
   ///   - lifetime: The lifetime of the owner, which ends the registration at once.
-  ///   - target: Another place to call the observer, which must be the isolation that `body`
-  ///     belongs to.
   ///   - onEnd: Called once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: OwnerReference<AnyObject>? = nil, ownerType: (any AnyObject.Type)? = nil,
-    lifetime: OwnerLifetime = OwnerLifetime(),
-    on target: Delivery = .immediate, file: StaticString, line: UInt,
+    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    file: StaticString, line: UInt,
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
-    var end: (@Sendable (Registration) -> Void)?
-    if lifetime.storage != nil || onEnd != nil {
-      end = { registration in
-        lifetime.storage?.remove(registration)
-        onEnd?()
-      }
-    }
-    var traits = ObserverTraits(
-      location: CallSite(file: file, line: line), isOrdered: target.isOrdered)
-    if owner != nil || end != nil || target.target != nil {
-      traits.details = ObserverDetails(
-        swept: owner, sweptType: ownerType, delivery: target.description, onEnd: end)
-    }
-    let observer = AnyObserver.direct(traits, body)
-    let mailbox = target.target?.mailbox
-    let registration = registry.add(observer, isSwept: owner != nil) { garbage, held in
-      guard let target = target.target, let mailbox else { return .list(list) }
-      return .list(list.group(for: target, mailbox, &garbage, held).list)
-    }
-    guard let registration else {
-      onEnd?()
-      return ended
-    }
-    lifetime.storage?.add(registration)
-    return registration
+    var request = ObservationRequest(file: file, line: line)
+    request.confinedOwner = owner
+    let lifetimes = lifetime.storage.map { [$0] } ?? []
+    return request.register(confined: body, lifetimes, onEnd: onEnd, with: registry) { _, _ in
+      .list(list)
+    } ?? ended
   }
 }
 
@@ -165,42 +110,23 @@ package struct OwnerLifetime: Sendable {
   package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
 }
 
-/// A list whose values are of a type that its user knows.
-package struct UntypedSourceList: Sendable {
-  fileprivate let registry: ObserverRegistry
-  fileprivate let list: ObserverList
-
-  /// Calls the current observers, with a value of their type.
-  package func post<Value>(_ value: Value) {
-    if registry.isHeard(list) { registry.post(value, Post(), to: list) }
-  }
-}
-
 extension SourceList where Value: Sendable {
   /// Registers an observer as a call to `observe` requested.
-  ///
-  /// - Parameters:
-  ///   - isOnce: Whether the first call is the last.
-  ///   - kept: An object that the observer keeps for as long as it is registered.
-  /// - Returns: `nil` if the source has finished.
   package func register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, isOnce: Bool = false,
-    keeping kept: (any AnyObject & Sendable)? = nil
-  ) -> Registration? {
-    request.isOnce = isOnce
-    let body = kept.map { body.keeping($0) } ?? body
-    return request.register(body, with: registry) { _, _ in .list(list) }
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
+  ) -> Registration {
+    list.register(request, body)
   }
 }
 
 extension ObserverList {
-  /// Registers an observer of all that is posted to this list.
-  func register<Element: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+  /// Registers an observer as a call to `observe` requested.
+  ///
+  /// - Returns: A registration that has ended, if the source has finished.
+  func register<Value: Sendable>(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
   ) -> Registration {
-    request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, _ in .list(self) } ?? ended
+    request.register(body, with: registry) { _, _ in .list(self) } ?? ended
   }
 }
 
@@ -214,10 +140,9 @@ final class ListSignal<Element: Sendable>: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
-    list.register(request, body, options)
+    list.register(request, body)
   }
 }
 

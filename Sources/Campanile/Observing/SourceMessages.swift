@@ -9,16 +9,15 @@ enum SourceMessages: Sendable {
   /// Registers an observer of the messages of type `M`.
   @inline(__always)
   consuming func register<M: Sendable>(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    _ options: SourceOptions<M>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>
   ) -> Registration {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
     case .all(let source):
-      return source.register(request, body, options, about: nil, nil)
+      return source.register(request, body, about: nil, nil)
     case .about(let subject, let lifetime, let source):
       defer { extendLifetime(subject) }
-      return source.register(request, body, options, about: subject.name, lifetime)
+      return source.register(request, body, about: subject.name, lifetime)
     }
   }
 }
@@ -30,6 +29,6 @@ protocol MessageSource: AnyObject, Sendable {
   ///   - lifetime: The lifetime of the subject, which ends the registration, too.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    _ options: SourceOptions<Message>, about subject: SubjectName?, _ lifetime: EndActions?
+    about subject: SubjectName?, _ lifetime: EndActions?
   ) -> Registration
 }

@@ -9,7 +9,7 @@ extension ObservationSource {
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
     Signal(
-      base: TransformedSignal(signal, isSelective: false) { element, pass in
+      base: TransformedSignal(signal) { element, _, pass in
         try pass(transform(element))
       })
   }
@@ -26,22 +26,19 @@ extension ObservationSource {
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
     Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, pass in
+      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
         if let result = transform(element) { try pass(result) }
       })
   }
 
   /// The elements for which `isIncluded` returns true.
   ///
-  /// - Parameter isIncluded: Called for each observer and element, where the observer runs. For a
-  ///   sequence, it is called where the element is sent. For an observer that is asynchronous or has
-  ///   a bounded buffer, it is called in both places. An element that it leaves out takes no room in
-  ///   the buffer.
+  /// - Parameter isIncluded: Called as often and where the closure of ``compactMap(_:)`` is.
   /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
   ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
     Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, pass in
+      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
         if isIncluded(element) { try pass(element) }
       })
   }
@@ -55,31 +52,26 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
   private let upstream: Signal<Upstream>
   /// Whether some elements are left out.
   private let isSelective: Bool
+  /// Whether `transform` reads the subjects of the posts.
+  private let isTold: Bool
   private let transform: ObserverBody<Element>.Transform<Upstream>
 
   init(
-    _ upstream: Signal<Upstream>, isSelective: Bool,
+    _ upstream: Signal<Upstream>, isSelective: Bool = false, isTold: Bool = false,
     _ transform: @escaping ObserverBody<Element>.Transform<Upstream>
   ) {
     self.upstream = upstream
     self.isSelective = isSelective
+    self.isTold = isTold
     self.transform = transform
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
-    let transform = transform
-    var isWanted: (@Sendable (Upstream) -> Bool)?
-    if isSelective {
-      isWanted = { element in
-        var isPassedOn = false
-        try? transform(element) { _ in isPassedOn = true }
-        return isPassedOn
-      }
-    }
-    let mapped = body.mapped(once: options.isOnce, where: isWanted, transform)
-    return upstream.register(request, mapped, SourceOptions())
+    let isWanted = body.selection(isSelective: isSelective, by: transform)
+    let isOnce = request.takeOptions().isOnce
+    return upstream.register(
+      request, body.mapped(once: isOnce, isTold: isTold, where: isWanted, transform))
   }
 }

@@ -134,7 +134,7 @@ package final class NotificationHub: Sendable {
   /// - Parameter isReader: Whether the observer reads more than the decoded values.
   func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
-    of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
+    of name: Notification.Name?, about object: AnyObject??, isReader: Bool
   ) -> Registration {
     // A nameless block costs every post something, and on Linux a post of Foundation's typed messages
     // aborts while there is one, so the block must not stay until the next post.
@@ -147,7 +147,7 @@ package final class NotificationHub: Sendable {
     if let readName { expectReader(of: readName) }
     if isDirect && name == nil { expectReaderOfAllNames() }
     let registration = topics.register(
-      request, body, of: name?.rawValue, about: object, once: once)
+      request, body, of: name?.rawValue, about: object)
     if registration.isActive { feed(name) }
     if let readName { forgetReader(of: readName) }
     return registration

@@ -72,19 +72,17 @@ final class PostedNotifications: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
-    _ options: SourceOptions<PostedNotification>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>
   ) -> Registration {
-    register(request, body, once: options.isOnce, isReader: true)
+    register(request, body, isReader: true)
   }
 
   /// - Parameter isReader: Whether the observer reads more than the decoded values.
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
-    once isOnce: Bool, isReader: Bool
+    isReader: Bool
   ) -> Registration {
-    hub.register(
-      request, body, of: name, about: object.current, once: isOnce, isReader: isReader)
+    hub.register(request, body, of: name, about: object.current, isReader: isReader)
   }
 }
 

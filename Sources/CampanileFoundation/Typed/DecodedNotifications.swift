@@ -17,17 +17,27 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
-    _ options: SourceOptions<Element>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     let name = descriptor.name
     let place = request.place
     // The observer keeps the use. When the last use is released, nothing is decoded any more.
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
-    let isWanted = body.isWanted
-    var mapped = body.mapped(once: options.isOnce) {
-      (notification: PostedNotification, pass) in
+    // Checked where the notification is posted. A failure passes, to be reported where the observer
+    // runs.
+    var selection: ObserverBody<PostedNotification>.Selection?
+    if let isWanted = body.isWanted {
+      selection = { notification, post in
+        switch use.decoded(notification) {
+        case .success(let value): (value as? Element).map { isWanted($0, post) } ?? false
+        case .failure: true
+        case nil: false
+        }
+      }
+    }
+    let mapped = body.mapped(once: request.takeOptions().isOnce, where: selection) {
+      notification, _, pass in
       switch use.decoded(notification) {
       case .success(let value):
         // A codec is identified by the type or the object that decodes an `Element`.
@@ -41,17 +51,6 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
         break
       }
     }
-    if let isWanted {
-      // Checked where the notification is posted. A failure passes, to be reported where the observer
-      // runs.
-      mapped = mapped.taking { notification, subject in
-        switch use.decoded(notification) {
-        case .success(let value): (value as? Element).map { isWanted($0, subject) } ?? false
-        case .failure: true
-        case nil: false
-        }
-      }
-    }
-    return notifications.register(request, mapped, once: false, isReader: false)
+    return notifications.register(request, mapped, isReader: false)
   }
 }

@@ -30,7 +30,7 @@ extension KVOController {
       wishes: request.wishes, file: request.file, line: request.line)
     guard let owner else {
       unobserveAll()
-      let ended = SourceRegistry.endedRegistration
+      let ended = SourceList(of: Never.self).ended
       return KVOResult(outcome: .refused, registration: ended, text: text)
     }
     let id = ObjectIdentifier(object)

@@ -47,8 +47,8 @@ extension KVORequest {
     let gate = ObserverGate(evaluation, self)
     evaluation.add(wishes)
     let registration = evaluation.changes.addConfined(
-      owner: owner, ownerType: owner?.object.map { type(of: $0) }, lifetime: lifetime,
-      file: file, line: line, onEnd: onEnd, make(gate, evaluation.root))
+      owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
+      make(gate, evaluation.root))
     evaluation.unpin()
     gate.take(registration)
     // The object may be observed in its deinit.
@@ -63,7 +63,7 @@ extension KVORequest {
     let isObserved = first?.reads.isEmpty != true
     if !isObserved {
       registration.cancel()
-      SourceRegistry.warn(
+      Platform.writeToStandardError(
         "\(file):\(line): \(path) of \(type(of: object)) reads no property that can be observed, "
           + "so its observer is never called")
     }

@@ -17,7 +17,6 @@ extension KVOChange: ChangeOfValue {}
 /// The values and the list of observers, which all observers of one key path of one object share.
 final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Value>>: Evaluation {
   let changes: SourceList<Change>
-  private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
   let read: (Root) -> Value
   /// The value that was reported last, if an observer needs old values.
@@ -31,8 +30,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
   private let stale = Atomic<Bool>(true)
 
   init(_ request: KVORequest, _ root: Root, isDirect: Bool, _ read: @escaping (Root) -> Value) {
-    changes = SourceRegistry().makeList(of: Change.self)
-    untyped = changes.untyped
+    changes = SourceList(of: Change.self)
     self.root = OwnerReference(root)
     self.read = read
     super.init(request, root: root, isDirect: isDirect)
@@ -121,7 +119,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
       return teller.makeCalls()
     }
     noteRound()
-    untyped.post(change)
+    changes.post(unchecked: change)
     teller.end()
   }
 

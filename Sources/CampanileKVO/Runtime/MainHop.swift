@@ -3,10 +3,9 @@ import Campanile
 /// Takes changes that other threads make on main-actor key paths to the main actor.
 enum MainHop {
   private static let posts: SourceList<OwnerReference<Evaluation>> = {
-    let posts = SourceRegistry().makeList(of: OwnerReference<Evaluation>.self)
-    _ = posts.addConfined(on: MainDelivery.main.ordered.delivery, file: #fileID, line: #line) {
-      $0.object?.makeNewestCall()
-    }
+    let posts = SourceList(of: OwnerReference<Evaluation>.self)
+    let request = ObservationRequest(on: MainDelivery.main(ordered: true).delivery)
+    _ = posts.register(request, ObserverBody { $0.object?.makeNewestCall() })
     return posts
   }()
 

@@ -145,7 +145,7 @@ public final class DistributedCenter: Sendable {
   ) -> any NSObjectProtocol {
     let observer = DistributedObserver(.coalesce, on: queue, block)
     let registration = observers.add(
-      observer, .inPlace(file: file, line: line), ObserverBody { $0.append(observer) }, name, object
+      observer, .init(file: file, line: line), ObserverBody { $0.append(observer) }, name, object
     )
     return ObserverToken(registration, name: name, sender: Sender(object))
   }
@@ -182,7 +182,7 @@ public final class DistributedCenter: Sendable {
       if let observer { method(observer)(notification) }
     }
     _ = observers.add(
-      called, .inPlace(owner: observer, file: file, line: line),
+      called, .init(owner: observer, file: file, line: line),
       ObserverBody(observer) { _, audience in audience.append(called) }, name, object)
   }
 

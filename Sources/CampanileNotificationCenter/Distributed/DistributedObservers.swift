@@ -27,7 +27,7 @@ final class DistributedObservers: Sendable {
     let subject = object.flatMap { objects.makeSubject(for: SenderValue($0)) }
     let registration = topics.register(
       request, subject.map { body.keeping($0) } ?? body, of: name.map(DistributedPost.subject),
-      about: subject.map { .some($0) }, once: false)
+      about: subject.map { .some($0) })
     observer.registration.set(registration)
     return registration
   }

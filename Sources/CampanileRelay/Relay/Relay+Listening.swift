@@ -92,8 +92,7 @@ private final class Hearing: SignalBase {
   }
 
   func register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<RelayedPayload>,
-    _ options: SourceOptions<RelayedPayload>
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<RelayedPayload>
   ) -> Registration {
     // One for each observer, so that a message finds the observers of its name, and no others.
     let source = Broadcaster<RelayedPayload>()
@@ -104,7 +103,7 @@ private final class Hearing: SignalBase {
       source.send(payload, trackedBy: payload.tracker)
       return true
     }
-    return source.signal.register(request, body.keeping(subscription), options)
+    return source.signal.register(request, body.keeping(subscription))
   }
 }
 

@@ -14,7 +14,7 @@ import Campanile
 /// `postAndWait` or a ``Recorder`` for those. Deliveries of tests that run at the same time are waited
 /// for, too.
 public func settle() async {
-  let main = MainDelivery.main.ordered.delivery
+  let main = MainDelivery.main(ordered: true).delivery
   repeat {
     await withCheckedContinuation { continuation in
       main.perform { continuation.resume() }

@@ -83,21 +83,21 @@ struct FormParameterTests {
 
   @Test("K11 K12 Observers on the main actor", arguments: [false, true])
   @MainActor func onMain(isByName: Bool) async {
-    let place = MainDelivery.main.ordered
+    let place = MainDelivery.main(buffering: .oldest(1), ordered: true)
     let hear = { @Sendable [heard] number in heard.record(number) }
     let tokens =
       isByName
-      ? [center.observe(name, on: place.buffered(.oldest(1)), options: .once) { hear($0.number) }]
-      : sources.map { $0.observe(on: place.buffered(.oldest(1)), options: .once) { hear($0) } }
+      ? [center.observe(name, on: place, options: .once) { hear($0.number) }]
+      : sources.map { $0.observe(on: place, options: .once) { hear($0) } }
     let owned =
       isByName
       ? [
-        center.observe(name, owner: tower, on: place.buffered(.oldest(1)), options: .once) {
+        center.observe(name, owner: tower, on: place, options: .once) {
           hear($1.number)
         }
       ]
       : sources.map { source in
-        source.observe(owner: tower, on: place.buffered(.oldest(1)), options: .once) { hear($1) }
+        source.observe(owner: tower, on: place, options: .once) { hear($1) }
       }
     let registrations = tokens.map(\.registration) + owned
     postTwo(areOthers: !isByName)

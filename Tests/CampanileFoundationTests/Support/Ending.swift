@@ -99,7 +99,7 @@ final class Stage: Sendable {
     }
     switch place {
     case .main: keep(source.observe(on: .main) { hear($0) })
-    case .mainOrdered: keep(source.observe(on: .main.ordered) { hear($0) })
+    case .mainOrdered: keep(source.observe(on: .main(ordered: true)) { hear($0) })
     case .actor: source.observe(on: statistics) { hear($1) }
     case .asynchronous: keep(source.observeAsync { hear($0) })
     default:

@@ -97,7 +97,7 @@ struct LockedChangeTests {
         told.record(change.new)
         if CallingThread.id != firstThread.withLock({ $0 }) { return }
         // The first thread always finds another call to make.
-        while newest.withLock({ $0 }) <= change.new, !isOver.isSet { SourceRegistry.linger() }
+        while newest.withLock({ $0 }) <= change.new, !isOver.isSet { Platform.linger() }
       }
     }
     let first = onThread {

@@ -21,7 +21,7 @@ struct DeliveryTargetTests {
       var first = Statistics?.some(Statistics())
       let address = ObjectIdentifier(first!)
       // Kept as by a job that has not begun. A registration would reserve the address.
-      let target = ActorTarget.of(first!)
+      let target = TaskTarget.of(first!)
       first = nil
       repeat {
         actors.append(Statistics())

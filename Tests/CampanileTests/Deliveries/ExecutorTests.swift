@@ -80,8 +80,8 @@ struct ExecutorTests {
   func oneTarget() {
     let executor = ManualExecutor()
     let first = ticks.observe(on: .executor(executor)) { _ in }
-    let target = ExecutorTarget.of(executor)
-    #expect(ExecutorTarget.of(executor) === target)
+    let target = TaskTarget.of(executor)
+    #expect(TaskTarget.of(executor) === target)
     #expect(first.registration.isActive)
     weak var weakExecutor: ManualExecutor?
     do {
@@ -97,11 +97,11 @@ struct ExecutorTests {
   @Test("An executor of both kinds has a target for each")
   func bothKinds() {
     let executor = QueueExecutor(TestQueue().queue)
-    let serial = ExecutorTarget.of(executor as any SerialExecutor)
-    let task = ExecutorTarget.of(executor as any TaskExecutor)
+    let serial = TaskTarget.of(executor as any SerialExecutor)
+    let task = TaskTarget.of(executor as any TaskExecutor)
     #expect(serial !== task)
-    #expect(ExecutorTarget.of(executor as any SerialExecutor) === serial)
-    #expect(ExecutorTarget.of(executor as any TaskExecutor) === task)
+    #expect(TaskTarget.of(executor as any SerialExecutor) === serial)
+    #expect(TaskTarget.of(executor as any TaskExecutor) === task)
   }
 }
 

@@ -105,7 +105,7 @@ struct InlineDeliveryTests {
         let tokens = [
           center.observe(Tick.self, on: .main) { _ in heard.record("main") },
           center.observe(Tick.self, on: .queue(.main)) { _ in heard.record("main queue") },
-          center.observe(Tick.self, on: .main.ordered) { _ in heard.record("ordered") },
+          center.observe(Tick.self, on: .main(ordered: true)) { _ in heard.record("ordered") },
           center.observe(Tick.self, on: .queue(.main).ordered) { _ in heard.record("ordered") },
         ]
         center.post(Tick(number: 1))

@@ -31,10 +31,10 @@ struct ActorTargetTests {
   func identity(width: Int) {
     let (desk, other) = (Desk(), Desk())
     let targets = Recorder<ObjectIdentifier>()
-    let kept = ActorTarget.of(desk)
-    onThreads(width) { _ in targets.record(ObjectIdentifier(ActorTarget.of(desk))) }
+    let kept = TaskTarget.of(desk)
+    onThreads(width) { _ in targets.record(ObjectIdentifier(TaskTarget.of(desk))) }
     #expect(targets.values == Array(repeating: ObjectIdentifier(kept), count: width))
-    #expect(ActorTarget.of(other) !== kept)
+    #expect(TaskTarget.of(other) !== kept)
     withExtendedLifetime((kept, desk, other)) {}
   }
 
@@ -48,6 +48,6 @@ struct ActorTargetTests {
       withExtendedLifetime(desks) {}
     }
     // Other tests use actors meanwhile, though not as many.
-    #expect(ActorTarget.table.withLock { $0.count } < 1_000)
+    #expect(TaskTarget.table.withLock { $0.count } < 1_000)
   }
 }

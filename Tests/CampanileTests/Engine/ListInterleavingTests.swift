@@ -85,8 +85,7 @@
       let observe = { (name: String, key: String?) in
         ObservationToken(
           center.register(
-            .inPlace(), ObserverBody { _ in heard.record(name) }, of: key, about: .none,
-            once: false))
+            .init(), ObserverBody { _ in heard.record(name) }, of: key, about: .none))
       }
       let early = observe("early", first)
       // From then on a post finds the topic without the lock, which is held at no gate.

@@ -120,7 +120,7 @@
       let keyed = KeyedCenter<Int>()
       func observe(_ key: String?, about subject: AnyObject?? = .none) {
         let body = ObserverBody<Int> { _ in }
-        keyed.register(.inPlace(), body, of: key, about: subject, once: false).cancel()
+        keyed.register(.init(), body, of: key, about: subject).cancel()
       }
       switch other {
       case .targets:
@@ -187,7 +187,7 @@
       case .keysDuringAPost:
         let gate = Gate()
         _ = keyed.register(
-          .inPlace(), ObserverBody { _ in gate.pass() }, of: "held", about: .none, once: false)
+          .init(), ObserverBody { _ in gate.pass() }, of: "held", about: .none)
         _ = onThread { keyed.post(to: "held", about: nil) { 0 } }
         gate.waitUntilReached()
         return { number in

@@ -105,8 +105,7 @@ struct SubjectNameTests {
           -> Registration
         {
           center.register(
-            .inPlace(owner: owner), ObserverBody(observer), of: key, about: .some(player),
-            once: false)
+            .init(owner: owner), ObserverBody(observer), of: key, about: .some(player))
         }
         var (successors, player) = (Successors(), Player?.some(Player()))
         let address = ObjectIdentifier(player!)

@@ -13,7 +13,8 @@ struct KeyedCenterTests {
     _ observer: @escaping @Sendable (Int) throws -> Void
   ) -> ObservationToken {
     ObservationToken(
-      center.register(.inPlace(), ObserverBody(observer), of: key, about: subject, once: once))
+      center.register(
+        once ? .once() : .init(), ObserverBody(observer), of: key, about: subject))
   }
 
   /// What each kind of observer observes.
@@ -30,11 +31,11 @@ struct KeyedCenterTests {
       for first in 0...(4 - count) {
         let heard = Recorder<Int>()
         let registrations = (first..<first + count).map { index in
-          var request = ObservationRequest.inPlace()
+          var request = ObservationRequest()
           request.delivery = .target(target)
           return center.register(
             request, ObserverBody { heard.record($0 * 10 + index) }, of: Self.kinds[index].key,
-            about: Self.kinds[index].isAbout ? .some(player) : .none, once: false)
+            about: Self.kinds[index].isAbout ? .some(player) : .none)
         }
         center.post(to: "key", about: player) { 1 }
         center.post(to: "other", about: Player()) { 2 }
@@ -54,11 +55,11 @@ struct KeyedCenterTests {
       let center = KeyedCenter<Int>()
       for _ in 0..<2 {
         _ = center.register(
-          .inPlace(), ObserverBody(.told { told.record($1 === player) }), of: key,
-          about: isAbout ? .some(player) : .none, once: false)
+          .init(), ObserverBody(inPlace: { told.record($1.subject === player) }), of: key,
+          about: isAbout ? .some(player) : .none)
         center.post(to: "key", about: player) { 1 }
       }
-      _ = center.register(.inPlace(), ObserverBody { _ in }, of: "key", about: .none, once: false)
+      _ = center.register(.init(), ObserverBody { _ in }, of: "key", about: .none)
       center.post(to: "key", about: player) { 1 }
     }
     #expect(told.values == Array(repeating: true, count: 4 * 5))
@@ -72,14 +73,14 @@ struct KeyedCenterTests {
     let bounded = ObservationToken(
       center.register(
         ObservationRequest(on: .target(target, buffering: .newest(1)), location),
-        ObserverBody { [heard] in heard.record($0) }, of: nil, about: player, once: false))
+        ObserverBody { [heard] in heard.record($0) }, of: nil, about: player))
     let async = ObservationToken(
       center.register(
-        ObservationRequest(.oldest(1), location),
+        ObservationRequest(buffering: .oldest(1), location),
         ObserverBody(async: {
           inbox.record($0)
           await gate.pass()
-        }), of: nil, about: player, once: false))
+        }), of: nil, about: player))
     center.post(to: "key", about: player) { 1 }
     await gate.waitUntilReached()
     for number in 2..<5 { center.post(to: "key", about: Player()) { number } }
@@ -187,14 +188,14 @@ struct KeyedCenterTests {
       for number in 0..<count {
         let registrations = [own, "shared"].map { key in
           center.register(
-            .inPlace(), ObserverBody { heard.record($0) }, of: key, about: .none, once: false)
+            .init(), ObserverBody { heard.record($0) }, of: key, about: .none)
         }
         center.post(to: own, about: nil) { number }
         center.post(to: "shared", about: nil) { -1 }
         for registration in registrations { registration.cancel() }
         // So that keys are forgotten from time to time.
         let other = center.register(
-          .inPlace(), ObserverBody { _ in }, of: "\(thread) \(number)", about: .none, once: false)
+          .init(), ObserverBody { _ in }, of: "\(thread) \(number)", about: .none)
         other.cancel()
       }
       #expect(heard.values.filter { $0 >= 0 } == Array(0..<count))
@@ -215,7 +216,7 @@ struct KeyedCenterTests {
     @Sendable func observeForAMoment() {
       let probe = OnRelease { order.record("released") }
       let body = ObserverBody<Int> { _ in withExtendedLifetime(probe) {} }
-      center.register(.inPlace(), body, of: "key", about: .none, once: false).cancel()
+      center.register(.init(), body, of: "key", about: .none).cancel()
     }
     let watch = center.events.observe { event in
       guard event.kind == .posted else { return }
@@ -234,12 +235,12 @@ struct KeyedCenterTests {
     let failures = Recorder(observing: center.registry.failures)
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { _ in throw TestFailure() },
-      ObserverBody(.told { _, _ in throw TestFailure() }),
+      ObserverBody(inPlace: { _, _ in throw TestFailure() }),
       ObserverBody(async: { _ in throw TestFailure() }),
     ]
     let lines = (1...3).map { UInt($0) }
     let registrations = zip(bodies, lines).map { body, line in
-      center.register(.inPlace(line: line), body, of: nil, about: .none, once: true)
+      center.register(.once(line: line), body, of: nil, about: .none)
     }
     for number in 1...2 { center.post(to: "key", about: nil) { number } }
     let told = try await failures.next(3, within: patience)
@@ -272,8 +273,7 @@ struct KeyedCenterTests {
     do {
       let player = Player()
       let body = ObserverBody<Int>(player) { [heard] _, value in heard.record(value) }
-      registration = center.register(
-        .inPlace(owner: player), body, of: key, about: .none, once: true)
+      registration = center.register(.once(owner: player), body, of: key, about: .none)
     }
     center.post(to: "key", about: nil) { 1 }
     #expect(failures.count == 0)
@@ -351,7 +351,7 @@ struct KeyedCenterTests {
         let recorder = key == "key" ? heard : otherHeard
         return ObservationToken(
           center.register(
-            .inPlace(), ObserverBody { recorder.record($0) }, of: key, about: .none, once: false))
+            .init(), ObserverBody { recorder.record($0) }, of: key, about: .none))
       }
       for key in keys { center.post(to: key, about: nil) { 0 } }
       let gate = gates.hold(at: .announced)
@@ -366,3 +366,12 @@ struct KeyedCenterTests {
     }
   }
 #endif
+
+extension ObservationRequest {
+  /// A request for an observer of one call.
+  fileprivate static func once(owner: Player? = nil, line: UInt = #line) -> Self {
+    var request = Self(owner: owner, line: line)
+    request.options.isOnce = true
+    return request
+  }
+}

@@ -230,11 +230,10 @@ struct SequenceTests {
     let first = ticks.values(options: .once)
     let both = [state.values(options: .once), state.values(options: [.once, .initial])]
     let buffer = SequenceBuffer(.unbounded)
+    var request = ObservationRequest()
+    request.options.isOnce = true
     let wide = keyed.register(
-      .inPlace(),
-      ObserverBody(.reader({ value, _ in buffer.append(value) }, onEnd: { buffer.finish() })),
-      of: nil,
-      about: .none, once: true)
+      request, ObserverBody(filling: buffer) { buffer.append($0) }, of: nil, about: .none)
     #expect(state.observerCount == 1)
     for number in 2..<4 {
       ticks.send(number)

@@ -5,25 +5,23 @@ import Testing
 /// What sources in other modules are built on.
 @Suite("Lists of sources in other modules", .ownThread)
 struct SourceListTests {
-  private let source = SourceRegistry()
+  private let list = SourceList(of: Int.self)
   private let heard = Recorder<Int>()
 
   @Test("K15 The observations are listed with where they were made, until they end")
   func listed() {
-    let list = source.makeList(of: Int.self)
     let registration = list.register(
-      .inPlace(file: "Some/File.swift", line: 42), ObserverBody { _ in })
+      .init(file: "Some/File.swift", line: 42), ObserverBody { _ in })
     let descriptions = list.registrations
     #expect(descriptions.map(\.registration) == [registration])
     #expect(descriptions.map(\.file) == ["Some/File.swift"])
     #expect(descriptions.map(\.line) == [42])
-    registration?.cancel()
+    registration.cancel()
     #expect(list.registrations.isEmpty)
   }
 
-  @Test("K1 After the end of one list every list of the source refuses, and says so at once")
+  @Test("K1 After its end a list refuses, and says so at once")
   func refused() {
-    let (list, other) = (source.makeList(of: Int.self), source.makeList(of: Int.self))
     let ends = Recorder<String>()
     let registration = list.addConfined(
       file: #fileID, line: #line, onEnd: { ends.record("ended") }
@@ -32,15 +30,14 @@ struct SourceListTests {
     list.finish()
     #expect(!registration.isActive)
     #expect(ends.values == ["ended"])
-    let late = other.addConfined(
+    let late = list.addConfined(
       file: #fileID, line: #line, onEnd: { ends.record("refused") }
     ) { [heard] in heard.record($0) }
     #expect(ends.values == ["ended", "refused"])
-    #expect(late == other.ended)
+    #expect(late == list.ended)
     #expect(late.cancel() == .alreadyEnded)
-    #expect(other.register(.inPlace(), ObserverBody { _ in }) == nil)
+    #expect(list.register(.init(), ObserverBody { _ in }) == list.ended)
     list.post(2)
-    other.post(3)
     #expect(heard.values == [1])
   }
 
@@ -49,20 +46,20 @@ struct SourceListTests {
     let released = Inbox<Int>()
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { [heard] in heard.record($0) },
-      ObserverBody(.told { [heard] value, _ in heard.record(value) }),
+      ObserverBody(inPlace: { [heard] value, _ in heard.record(value) }),
       ObserverBody(async: { [heard] in heard.record($0) }),
-      ObserverBody(.reader({ [heard] value, _ in heard.record(value) }, onEnd: {})),
+      ObserverBody(filling: SequenceBuffer(.unbounded)) { [heard] in heard.record($0) },
     ]
     for (index, body) in bodies.enumerated() {
-      let list = source.makeList(of: Int.self)
+      let list = SourceList(of: Int.self)
       let registration = list.register(
-        .inPlace(), body, keeping: OnRelease { released.record(index) })
+        .init(), body.keeping(OnRelease { released.record(index) }))
       list.post(index)
       #expect(await heard.values(count: index + 1).last == index)
       #expect(released.count == index)
-      _ = await registration?.cancelAndWait()
+      _ = await registration.cancelAndWait()
       // The task of a call may keep what it called a moment longer than the call takes.
-      if case .async = body.kind { _ = await released.values(count: index + 1) }
+      if body.traits.isAsynchronous { _ = await released.values(count: index + 1) }
       #expect(released.values == Array(0...index))
     }
   }
@@ -72,14 +69,14 @@ struct SourceListTests {
     let leaks = LeakTracker()
     let queue = TestQueue()
     func observe() {
-      let list = source.makeList(of: Int.self)
+      let list = SourceList(of: Int.self)
       for delivery in [Delivery.immediate, queue.delivery] {
-        var request = ObservationRequest.inPlace()
+        var request = ObservationRequest()
         request.delivery = delivery
         let registration = list.register(
           request,
           ObserverBody { [probe = leaks.makeProbe(delivery.description)] _ in probe.touch() })
-        #expect(registration?.isActive == true)
+        #expect(registration.isActive)
       }
       #expect(leaks.alive.count == 2)
     }

@@ -8,7 +8,4 @@ actor ExecutorActor {
     // SAFETY: the actor keeps the executor, and what runs on the actor keeps the actor.
     unsafe executor.asUnownedSerialExecutor()
   }
-
-  /// Runs a job on the executor.
-  func run(_ job: DeliveryJob) { job.run() }
 }

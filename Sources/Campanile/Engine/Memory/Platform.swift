@@ -48,7 +48,7 @@ struct ThreadSlot: Sendable {
 /// Other functions of the C library that the package needs.
 package enum Platform {
   /// Lets half a microsecond pass, without sleeping and without touching what others use.
-  static func linger() {
+  package static func linger() {
     let end = DispatchTime.now().uptimeNanoseconds &+ 500
     while DispatchTime.now().uptimeNanoseconds < end {}
   }
