@@ -218,7 +218,7 @@ struct KeyedCenterTests {
       let body = ObserverBody<Int> { _ in withExtendedLifetime(probe) {} }
       center.register(.init(), body, of: "key", about: .none).cancel()
     }
-    let watch = center.events.observe { event in
+    let watch = center.inspection(named: "center").events.observe { event in
       guard event.kind == .posted else { return }
       observeForAMoment()
       order.record("reported")
