@@ -1,4 +1,12 @@
 extension ObservationSource {
+  // Apart: a signal that waits for the arguments would need its metadata.
+  @inline(never)
+  private func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
+  ) -> Registration {
+    signal.register(request, body)
+  }
+
   /// Observes until the token is released.
   ///
   /// - Parameters:
@@ -19,7 +27,7 @@ extension ObservationSource {
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery, CallSite(file: file, line: line), options.settings)
-    return ObservationToken(signal.register(request, ObserverBody(observer)))
+    return ObservationToken(register(request, ObserverBody(observer)))
   }
 
   /// Observes until the owner ends; the observer receives the owner.
@@ -46,7 +54,7 @@ extension ObservationSource {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery, CallSite(file: file, line: line), options.settings)
-    return signal.register(request, ObserverBody(owner, observer))
+    return register(request, ObserverBody(owner, observer))
   }
 
   /// Observes on the main actor until the token is released.
@@ -69,7 +77,7 @@ extension ObservationSource {
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery.delivery, CallSite(file: file, line: line), options.settings)
-    return ObservationToken(signal.register(request, ObserverBody(onMain: observer)))
+    return ObservationToken(register(request, ObserverBody(onMain: observer)))
   }
 
   /// Observes on the main actor until the owner ends; the observer receives the owner.
@@ -96,7 +104,7 @@ extension ObservationSource {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery.delivery, CallSite(file: file, line: line), options.settings)
-    return signal.register(request, ObserverBody(owner, onMain: observer))
+    return register(request, ObserverBody(owner, onMain: observer))
   }
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
@@ -121,7 +129,7 @@ extension ObservationSource {
   ) -> Registration {
     let request = ObservationRequest(
       on: instance, buffering, CallSite(file: file, line: line), options.settings)
-    return signal.register(request, ObserverBody(isolatedTo: instance, observer))
+    return register(request, ObserverBody(isolatedTo: instance, observer))
   }
 }
 
@@ -150,7 +158,7 @@ extension ObservationSource {
   ) -> ObservationToken {
     let request = ObservationRequest(
       buffering: buffering, CallSite(file: file, line: line), options.settings)
-    return ObservationToken(signal.register(request, ObserverBody(async: observer)))
+    return ObservationToken(register(request, ObserverBody(async: observer)))
   }
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
@@ -176,7 +184,7 @@ extension ObservationSource {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, buffering: buffering, CallSite(file: file, line: line), options.settings)
-    return signal.register(request, ObserverBody(owner, async: observer))
+    return register(request, ObserverBody(owner, async: observer))
   }
 
   /// The elements sent from now on, as an asynchronous sequence.

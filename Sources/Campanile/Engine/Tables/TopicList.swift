@@ -163,9 +163,8 @@ extension TopicList {
 @safe final class SubjectList: ObserverList, @unchecked Sendable {
   let name: SubjectName
   /// Reserves the address of the subject, until the list has left the table; never read.
-  ///
-  /// Protected by the registry's lock.
-  private unowned var memory: AnyObject?
+  // SAFETY: the registry's lock keeps accesses apart.
+  @exclusivity(unchecked) private unowned var memory: AnyObject?
   // SAFETY: used under the lock alone, by a registration that has not ended: a source ends all of them
   // before its topics can go.
   private unowned(unsafe) let topic: TopicList
@@ -174,7 +173,7 @@ extension TopicList {
     _ name: SubjectName, of topic: TopicList, _ held: borrowing ObserverRegistry.Held
   ) {
     self.name = name
-    memory = name.object
+    unsafe memory = name.object
     unsafe self.topic = topic
     let created = topic.registry.tick(held)
     super.init(registry: topic.registry, valueType: topic.valueType, created: created)
@@ -185,7 +184,7 @@ extension TopicList {
   override var root: ObserverList { unsafe topic }
 
   override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
-    memory = nil
+    unsafe memory = nil
     unsafe topic.remove(self, &garbage, held)
   }
 
