@@ -147,7 +147,8 @@ extension MessageCenter: MessageSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
-    request.register(body, with: registry, subjectLifetime: lifetime) { garbage, held in
+    if let lifetime { request.lifetimes = [lifetime] }
+    return request.register(body, with: registry) { garbage, held in
       guard let subject else { return topics.destination(of: M.self, registry, held) }
       return topics.destination(of: M.self, about: subject, registry, &garbage, held)
     } ?? ended
