@@ -171,7 +171,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// A registration that has ended.
-  package var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+  package var ended: Registration { wide.ended }
 
   // MARK: Removing
 

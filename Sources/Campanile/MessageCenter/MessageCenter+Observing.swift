@@ -155,7 +155,7 @@ extension MessageCenter: MessageSource {
   }
 
   /// A registration that has ended.
-  var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+  var ended: Registration { wide.ended }
 }
 
 /// Overloads with a subject, so that the compiler's error says where to pass it.

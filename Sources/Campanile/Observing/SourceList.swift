@@ -41,9 +41,6 @@ package struct SourceList<Value>: Sendable {
   /// A registration that has ended.
   package var ended: Registration { list.ended }
 
-  /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe([list]) }
-
   /// Calls the current observers.
   package func post(_ value: Value) { post(unchecked: value) }
 
