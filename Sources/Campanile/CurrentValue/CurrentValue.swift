@@ -86,9 +86,6 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Setting it notifies the followers. If another thread is notifying them at that moment, that
   /// thread delivers this change too, and the set returns before any follower is called, even an
   /// immediate one. So an owner that is released right after the set may not be called for it.
-  ///
-  /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure, and so
-  /// is finishing.
   public var value: Value {
     get { storage.value }
     set { storage.set(newValue) }
@@ -123,7 +120,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// followers.
   ///
   /// The closure must be short, because other threads wait for it. It must not use this object:
-  /// reading, setting or updating it there is a precondition failure, also in the deinit of an
+  /// reading, setting, updating or finishing it there is a precondition failure, also in the deinit of an
   /// object that the closure removes from the value. If the closure throws, the changes that it
   /// made remain, and are delivered.
   ///

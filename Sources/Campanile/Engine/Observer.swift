@@ -283,8 +283,6 @@ final class ObserverDetails: Sendable {
   let isAsynchronous: Bool
   /// Called once, when the registration has ended, outside all locks.
   let onEnd: (@Sendable (Registration) -> Void)?
-  /// Called instead, if the source had already finished; only readers have it.
-  let onRefused: (@Sendable () -> Void)?
   let buffer: BufferCounts?
   /// Called when an observer resumes that has missed something; only observers of states have it.
   let onResume: (@Sendable (Registration) -> Void)?
@@ -300,8 +298,7 @@ final class ObserverDetails: Sendable {
     isAsynchronous: Bool = false,
     buffer: BufferCounts? = nil,
     onResume: (@Sendable (Registration) -> Void)? = nil,
-    onEnd: (@Sendable (Registration) -> Void)? = nil,
-    onRefused: (@Sendable () -> Void)? = nil
+    onEnd: (@Sendable (Registration) -> Void)? = nil
   ) {
     ownerReference = owner.map { OwnerReference($0) } ?? swept
     ownerType = owner.map { type(of: $0) } ?? sweptType
@@ -311,7 +308,6 @@ final class ObserverDetails: Sendable {
     self.buffer = buffer
     self.onResume = onResume
     self.onEnd = onEnd
-    self.onRefused = onRefused
   }
 
   /// Whether there was an owner.

@@ -143,8 +143,10 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let name = subject.map { SubjectName($0) }
     // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }
-    let lifetime = subject.flatMap { registry.lifetime(ofSubject: $0) }
-    let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
+    if let subject, let lifetime = registry.lifetime(ofSubject: subject) {
+      request.lifetimes = [lifetime]
+    }
+    let registration = request.register(body, with: registry) {
       destination(of: key, about: name, &$0, $1)
     }
     return registration ?? ended

@@ -140,7 +140,8 @@ extension MessageCenter: MessageSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
-    request.register(body, with: registry, subjectLifetime: lifetime) {
+    if let lifetime { request.lifetimes = [lifetime] }
+    return request.register(body, with: registry) {
       topics.destination(of: M.self, about: subject, registry, &$0, $1)
     } ?? wide.ended
   }

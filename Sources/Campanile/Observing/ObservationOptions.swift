@@ -7,10 +7,7 @@
 public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {
   // Of the same layout for every source: a call without options, in another module, then costs
   // nothing at run time.
-  @usableFromInline var isInitial = false
-  @usableFromInline var isOnce = false
-  /// The `Comparison` of the state's values, if there is one.
-  @usableFromInline var comparison: (any AnyObject & Sendable)?
+  @usableFromInline package var settings = SourceOptions()
 
   /// No option.
   @inlinable
@@ -18,22 +15,14 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 
   /// Combines options.
   public init(arrayLiteral options: Self...) {
-    for option in options {
-      isInitial = isInitial || option.isInitial
-      isOnce = isOnce || option.isOnce
-      comparison = comparison ?? option.comparison
+    for option in options.map(\.settings) {
+      settings.isInitial = settings.isInitial || option.isInitial
+      settings.isOnce = settings.isOnce || option.isOnce
+      settings.comparison = settings.comparison ?? option.comparison
     }
   }
 
-  init(_ settings: SourceOptions) {
-    (isInitial, isOnce, comparison) = (settings.isInitial, settings.isOnce, settings.comparison)
-  }
-
-  /// The options as they reach the source.
-  @inline(__always)
-  package var settings: SourceOptions {
-    SourceOptions(isInitial: isInitial, isOnce: isOnce, comparison: comparison)
-  }
+  init(_ settings: SourceOptions) { self.settings = settings }
 
   /// Ends the observation with its first call.
   ///
@@ -68,13 +57,14 @@ extension ObservationOptions {
 }
 
 /// Options as they reach a source.
+@frozen @usableFromInline
 package struct SourceOptions: Sendable {
-  package var isInitial = false
-  package var isOnce = false
+  @usableFromInline package var isInitial = false
+  @usableFromInline package var isOnce = false
   /// The `Comparison` of a state's values, if there is one.
-  var comparison: (any AnyObject & Sendable)?
+  @usableFromInline var comparison: (any AnyObject & Sendable)?
 
-  @inline(__always)
+  @inlinable
   package init(
     isInitial: Bool = false, isOnce: Bool = false, comparison: (any AnyObject & Sendable)? = nil
   ) {

@@ -10,6 +10,8 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var delivery = Delivery.immediate
   var buffering: Buffering
   var location: CallSite
+  /// The lifetimes of the subject and the owner, as far as they have one, which end the registration.
+  var lifetimes: [EndActions] = []
   package var options: SourceOptions
   /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
@@ -61,43 +63,25 @@ extension ObservationRequest {
 
   /// Registers in the list that `place` finds or makes.
   ///
-  /// - Parameters:
-  ///   - body: The observer to call.
-  ///   - registry: The registry of the source.
-  ///   - subjectLifetime: The lifetime of the subject, if it has one, which ends the registration too.
   /// - Returns: The registration, or `nil` if the source has finished.
   // Not specialized: all kinds of observers would be compiled once more for each type that this
   // module observes.
   @_semantics("optimize.sil.specialize.generic.never")
-  func register<Value: Sendable>(
-    _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry,
-    subjectLifetime: EndActions? = nil, in place: Place
+  consuming func register<Value: Sendable>(
+    _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry, in place: Place
   ) -> Registration? {
-    if let plain = body.onlyPlain, isPlain, subjectLifetime == nil {
-      return registry.add(.direct(plainTraits, plain), to: place)
+    if let plain = body.onlyPlain, isPlain {
+      let traits = ObserverTraits(location: location, isOnce: options.isOnce)
+      return registry.add(.direct(traits, plain), to: place)
     }
-    let ownerLifetime = owner.flatMap { registry.lifetime(ofOwner: $0) }
-    let lifetimes = [ownerLifetime, subjectLifetime].compactMap { $0 }
-    return register(
-      makeObserver(body, lifetimes), lifetimes, whenRefused: body.traits.onEnd, with: registry,
-      in: place)
+    if let owner, let lifetime = registry.lifetime(ofOwner: owner) { lifetimes.append(lifetime) }
+    return register(makeObserver(body), whenRefused: body.traits.onEnd, with: registry, in: place)
   }
 
-  /// Registers an observer that is called in the isolation of the poster, and need not be Sendable.
-  ///
-  /// - Parameter onEnd: Called when the registration has ended, or at once if it is refused.
-  func register<Value>(
-    confined body: @escaping (Value) throws -> Void, _ lifetimes: [EndActions],
-    onEnd: (@Sendable () -> Void)?, with registry: ObserverRegistry, in place: Place
-  ) -> Registration? {
-    register(
-      .direct(traits(lifetimes, BodyTraits(onEnd: onEnd)), body), lifetimes, whenRefused: onEnd,
-      with: registry, in: place)
-  }
-
-  private func register(
-    _ observer: AnyObserver, _ lifetimes: [EndActions], whenRefused: (@Sendable () -> Void)?,
-    with registry: ObserverRegistry, in place: Place
+  /// Registers an observer that has been made.
+  func register(
+    _ observer: AnyObserver, whenRefused: (@Sendable () -> Void)?, with registry: ObserverRegistry,
+    in place: Place
   ) -> Registration? {
     // An observer with its own buffer belongs to no group.
     let target = buffering == .unbounded ? delivery.target : nil
@@ -120,21 +104,15 @@ extension ObservationRequest {
 
   /// Whether the registration needs nothing except the closure to call.
   private var isPlain: Bool {
-    owner == nil && delivery.target == nil && !delivery.isOrdered && buffering == .unbounded
-      && onResume == nil
+    owner == nil && confinedOwner == nil && delivery.target == nil && !delivery.isOrdered
+      && buffering == .unbounded && lifetimes.isEmpty && onResume == nil
   }
 
-  private var plainTraits: ObserverTraits {
-    ObserverTraits(location: location, isOnce: options.isOnce)
-  }
-
-  private func makeObserver<Value: Sendable>(
-    _ body: ObserverBody<Value>, _ lifetimes: [EndActions]
-  ) -> AnyObserver {
+  private func makeObserver<Value: Sendable>(_ body: ObserverBody<Value>) -> AnyObserver {
     var traits = body.traits
     // Before the others, whose type the runtime has to look up.
     if buffering == .unbounded, let body = body.plain {
-      return .direct(self.traits(lifetimes, traits), body)
+      return .direct(self.traits(traits), body)
     }
     let mailbox: Mailbox
     let target: any DeliveryTarget
@@ -142,7 +120,7 @@ extension ObservationRequest {
     switch body.kind {
     case .synchronous(let body):
       guard buffering != .unbounded else {
-        return IndirectObserver<Value>(self.traits(lifetimes, traits), body)
+        return IndirectObserver<Value>(self.traits(traits), body)
       }
       // Only places have buffers.
       target = delivery.target!
@@ -165,7 +143,7 @@ extension ObservationRequest {
     }
     traits.buffer = mailbox.counts
     let (isTold, isWanted) = (traits.isTold, body.isWanted)
-    return IndirectObserver<Value>(self.traits(lifetimes, traits), arrival: arrival) {
+    return IndirectObserver<Value>(self.traits(traits), arrival: arrival) {
       value, post, id, list in
       guard isWanted?(value, post) ?? true else { return }
       mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
@@ -213,26 +191,22 @@ extension ObservationRequest {
   }
 
   @inline(never)
-  private func traits(_ lifetimes: [EndActions], _ body: BodyTraits) -> ObserverTraits {
+  func traits(_ body: BodyTraits) -> ObserverTraits {
     var traits = ObserverTraits(
       location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
-      isTold: body.isTold,
-      isLasting: body.isLasting)
+      isTold: body.isTold, isLasting: body.isLasting)
+    if isPlain && body.name == nil && body.buffer == nil && body.onEnd == nil { return traits }
     var onEnd: (@Sendable (Registration) -> Void)?
     if !lifetimes.isEmpty || body.onEnd != nil {
-      onEnd = { [bodyEnds = body.onEnd] registration in
+      onEnd = { [lifetimes, bodyEnds = body.onEnd] registration in
         for lifetime in lifetimes { lifetime.remove(registration) }
         bodyEnds?()
       }
     }
-    if owner != nil || confinedOwner != nil || onEnd != nil || delivery.target != nil
-      || body.buffer != nil || onResume != nil || body.name != nil
-    {
-      traits.details = ObserverDetails(
-        owner: owner, swept: confinedOwner, sweptType: confinedOwner?.object.map { type(of: $0) },
-        delivery: body.name ?? delivery.description, isAsynchronous: body.isAsynchronous,
-        buffer: body.buffer, onResume: onResume, onEnd: onEnd)
-    }
+    traits.details = ObserverDetails(
+      owner: owner, swept: confinedOwner, sweptType: confinedOwner?.object.map { type(of: $0) },
+      delivery: body.name ?? delivery.description, isAsynchronous: body.isAsynchronous,
+      buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     return traits
   }
 }

@@ -41,9 +41,6 @@ package struct SourceList<Value>: Sendable {
   /// A registration that has ended.
   package var ended: Registration { list.ended }
 
-  /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe(list.parts) }
-
   /// Calls the current observers.
   package func post(_ value: Value) { post(unchecked: value) }
 
@@ -95,10 +92,10 @@ package struct SourceList<Value>: Sendable {
   ) -> Registration {
     var request = ObservationRequest(file: file, line: line)
     request.confinedOwner = owner
-    let lifetimes = lifetime.storage.map { [$0] } ?? []
-    return request.register(confined: body, lifetimes, onEnd: onEnd, with: registry) { _, _ in
-      .list(list)
-    } ?? ended
+    if let lifetime = lifetime.storage { request.lifetimes = [lifetime] }
+    let observer = AnyObserver.direct(request.traits(BodyTraits(onEnd: onEnd)), body)
+    return request.register(observer, whenRefused: onEnd, with: registry) { _, _ in .list(list) }
+      ?? ended
   }
 }
 

@@ -12,12 +12,12 @@ struct SourceListTests {
   func listed() {
     let registration = list.register(
       .init(file: "Some/File.swift", line: 42), ObserverBody { _ in })
-    let descriptions = list.registrations
+    let descriptions = registration.sourceRegistrations
     #expect(descriptions.map(\.registration) == [registration])
     #expect(descriptions.map(\.file) == ["Some/File.swift"])
     #expect(descriptions.map(\.line) == [42])
     registration.cancel()
-    #expect(list.registrations.isEmpty)
+    #expect(registration.sourceRegistrations.isEmpty)
   }
 
   @Test("K1 After its end a list refuses, and says so at once")
