@@ -74,6 +74,9 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   @inline(__always)
   consuming func takePlain() -> @Sendable (Value) throws -> Void { plain! }
 
+  /// Whether the values are stored for a sequence.
+  package var isReader: Bool { if case .reader = kind { true } else { false } }
+
   var kind: Kind {
     // One of the two is there, if not both.
     if let plain { .plain(plain) } else { special!.kind }

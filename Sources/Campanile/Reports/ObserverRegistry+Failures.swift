@@ -61,12 +61,6 @@ extension ObserverRegistry {
 }
 
 extension SourceReports {
-  /// Observes the failures for as long as the source lives.
-  func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
-    let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
-    _ = failures.registry.add(.direct(traits, observer)) { _, _ in .list(failures) }
-  }
-
   /// Whether an observer of the failures would be called now: one with a living owner and without a
   /// pause.
   fileprivate var hasFailureListeners: Bool {

@@ -40,10 +40,10 @@ public struct NotificationSource: ObservationSource {
 extension NotificationSource: Traceable, ValueDescribing {
   /// Reports the posts, calls and registrations of the center, for all names; see
   /// ``ObservableNotificationCenter/events``.
-  public var events: Signal<SourceEvent> { base.hub.lasting().topics.events }
+  public var events: Signal<SourceEvent> { base.hub.lasting().topics.keys.events }
 
   /// The live observations of the center that Campanile knows of, for all names, oldest first.
-  public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
+  public var registrations: [RegistrationDescription] { base.hub.topics.keys.registrations }
 
   /// The name of the center in traces.
   public var traceName: String { "NotificationCenter" }
@@ -53,7 +53,7 @@ extension NotificationSource: Traceable, ValueDescribing {
     { [weak center = base.center] in center?.registrations ?? [] }
   }
 
-  package var valueWish: ValueWish { base.hub.lasting().topics.valueWish }
+  package var valueWish: ValueWish { base.hub.lasting().topics.keys.valueWish }
 }
 
 extension PostedNotification: EventNaming {

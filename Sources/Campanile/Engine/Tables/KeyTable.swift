@@ -1,17 +1,22 @@
 import Synchronization
 
-/// The lists of a keyed center by key.
+/// The lists of a center whose topics are keys: one for each key, and one for any key.
 ///
 /// A dictionary under a lock has every topic. The topics that were found last are also in a small
 /// table, by the words with which their keys were first observed. A post looks there first, without a
 /// lock. A constant has the same words each time, so that a post under it mostly finds its topic there.
-struct KeyTable: ~Copyable, Sendable {
+///
+/// All lists have values of one type. `KeyedCenter` of CampanileFoundation sees to that.
+package final class KeyTable: Sendable {
   /// Protected by the lock, which may be taken with the registry's lock held, never the other way.
   private struct State {
     var topics: [String: TopicList] = .init()
     var schedule = PurgeSchedule(from: 64)
   }
 
+  let registry: ObserverRegistry
+  /// The observers of any key.
+  private let wide: TopicList
   private let state = Locked(State())
   /// Sets of four places, each on one cache line or two.
   private let recent = Entries(capacity: KeyTable.setCount * KeyTable.setSize, created: 0)
@@ -19,22 +24,59 @@ struct KeyTable: ~Copyable, Sendable {
   private static var setCount: Int { 32 }
   private static var setSize: Int { 4 }
 
-  deinit { recent.deallocate() }
+  init(of valueType: any Any.Type, _ registry: ObserverRegistry) {
+    self.registry = registry
+    wide = TopicList(registry: registry, valueType: valueType)
+  }
 
-  /// The topics of all keys.
-  var lists: [ObserverList] { state.withLock { $0.topics.values.map { $0 as ObserverList } } }
+  package convenience init(of valueType: any Any.Type) {
+    self.init(of: valueType, ObserverRegistry())
+  }
 
-  /// Whether any key has an observer.
-  func isObserved(_ key: String) -> Bool { state.withLock { $0.topics[key]?.isObserved } ?? false }
+  deinit {
+    finish()
+    registry.finishReports()
+    recent.deallocate()
+  }
+
+  /// Ends every observation, and refuses later ones.
+  package func finish() { registry.finish { _ in lists } }
+
+  var lists: [ObserverList] {
+    state.withLock { $0.topics.values.map { $0 as ObserverList } } + [wide]
+  }
+
+  /// Whether anybody observes `key`, or any key where that is `nil`.
+  package func isObserved(_ key: String?) -> Bool {
+    guard let key else { return wide.isObserved }
+    return state.withLock { $0.topics[key]?.isObserved } ?? false
+  }
+
+  /// Whether a post under a key would reach an observer, or be reported.
+  package func isHeard(_ key: String) -> Bool {
+    isObserved(nil) || registry.isWatched || isObserved(key)
+  }
+
+  /// A registration that has ended.
+  package var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+
+  /// The list for observers of `key`, or of any key if it is `nil`, about `name` or about any subject.
+  @inline(never)
+  func destination(
+    of key: String?, about name: SubjectName?, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
+  ) -> Destination {
+    let topic = key.map { makeTopic(of: $0, &garbage, held) } ?? wide
+    return topic.destination(about: name, &garbage, held)
+  }
 
   /// The topic of a key, made if there is none.
   ///
   /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken
   ///   for an empty one.
   @_optimize(size)
-  func makeTopic(
-    of key: String, valueType: any Any.Type, _ registry: ObserverRegistry,
-    _ garbage: inout Garbage, _ registryHeld: borrowing ObserverRegistry.Held
+  private func makeTopic(
+    of key: String, _ garbage: inout Garbage, _ registryHeld: borrowing ObserverRegistry.Held
   ) -> TopicList {
     var forgotten: [TopicList] = []
     let topic = state.withLock { state, held -> TopicList in
@@ -49,7 +91,8 @@ struct KeyTable: ~Copyable, Sendable {
         state.schedule.note(state.topics.count)
       }
       let topic = TopicList(
-        registry: registry, valueType: valueType, key: key, created: registry.tick(registryHeld))
+        registry: registry, valueType: wide.valueType, key: key,
+        created: registry.tick(registryHeld))
       state.topics.put(topic, for: key)
       return topic
     }
@@ -59,17 +102,59 @@ struct KeyTable: ~Copyable, Sendable {
   }
 }
 
-/// Finding the topic of a post.
+/// Posting.
+///
+/// A post begins with the look-up of its audience, and the look-up has left the stack before observers
+/// are called, because they may post again.
 extension KeyTable {
+  /// Begins a post under a key, to its observers and to those of any key.
+  ///
+  /// - Returns: The lists that it may reach, or `nil` if there are no observers.
+  @inline(never)
+  package func audience(of key: String) -> KeyedAudience? {
+    // Before the lists are read: an observer that registers after this is reached through none of them.
+    let limit = registry.now
+    let wide = wide.isObserved ? wide : nil
+    if let audience = audience(of: key, wide: wide, limit) { return audience }
+    // A post that reaches no observer is an event all the same.
+    return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide, limit) : nil
+  }
+
+  /// Begins a post to the observers of a key alone, if there are any.
+  @inline(never)
+  package func narrowAudience(of key: String) -> KeyedAudience? {
+    audience(of: key, wide: nil, .max)
+  }
+
+  /// Begins a post to the observers of any key alone, if there are any.
+  @inline(never)
+  package var wideAudience: KeyedAudience? {
+    wide.isObserved ? KeyedAudience(registry, wide: wide, .max) : nil
+  }
+
+  /// Posts a value to an audience, and ends the post.
+  @inline(never)
+  package func post<Value>(
+    _ value: Value, about subject: AnyObject?, to audience: consuming KeyedAudience
+  ) {
+    registry.post(value, about: subject, to: audience)
+  }
+
+  /// Posts a value that came through other centers, which are in ``Post/path``.
+  package func post<Value>(
+    _ value: Value, about subject: AnyObject?, along path: [PathStep],
+    to audience: consuming KeyedAudience
+  ) {
+    registry.post(value, Post(subject).along(path), to: audience)
+  }
+
   /// Begins a post under a key, if it has observers.
   ///
   /// - Parameters:
   ///   - wide: The observers of any key, if the post may reach some.
   ///   - limit: The newest registration that may be reached, from before `wide` was asked.
   @inline(__always)
-  func audience(
-    of key: String, wide: TopicList?, _ registry: ObserverRegistry, _ limit: UInt64
-  ) -> KeyedAudience? {
+  private func audience(of key: String, wide: TopicList?, _ limit: UInt64) -> KeyedAudience? {
     let identity = StringIdentity(key)
     if let identity, let place = place(of: identity) {
       let section = registry.enter(upTo: limit)
@@ -85,7 +170,7 @@ extension KeyTable {
       }
       registry.exit(section)
     }
-    return audienceUnderLock(of: key, identity, wide: wide, registry, limit)
+    return audienceUnderLock(of: key, identity, wide: wide, limit)
   }
 
   private static func topic(at address: UInt) -> Unmanaged<TopicList>? {
@@ -120,8 +205,7 @@ extension KeyTable {
   /// reservations are read: so the section keeps it.
   @inline(never)
   private func audienceUnderLock(
-    of key: String, _ identity: StringIdentity?, wide: TopicList?, _ registry: ObserverRegistry,
-    _ limit: UInt64
+    of key: String, _ identity: StringIdentity?, wide: TopicList?, _ limit: UInt64
   ) -> KeyedAudience? {
     state.withLock { state, held in
       guard let topic = state.topics[key], topic.isObserved else { return nil }
@@ -168,8 +252,7 @@ extension KeyTable {
 /// A post in progress, and the lists that it may reach.
 ///
 /// The post ends, and the lists may be released, when this value is.
-@safe @usableFromInline
-package struct KeyedAudience: ~Copyable {
+@safe package struct KeyedAudience: ~Copyable {
   // SAFETY: the center keeps its registry and the list of the observers of any key, and the poster
   // keeps the center. The section keeps the topic.
   fileprivate let registry: Unmanaged<ObserverRegistry>
@@ -189,11 +272,10 @@ package struct KeyedAudience: ~Copyable {
   }
 
   /// Begins a post that reaches no observers of a key.
-  init(_ registry: ObserverRegistry, wide: TopicList?, _ limit: UInt64) {
+  fileprivate init(_ registry: ObserverRegistry, wide: TopicList?, _ limit: UInt64) {
     unsafe self.init(registry, registry.enter(upTo: limit), nil, wide: wide)
   }
 
-  @usableFromInline
   deinit { unsafe registry._withUnsafeGuaranteedRef { $0.exit(section) } }
 }
 
@@ -203,7 +285,7 @@ extension ObserverRegistry {
   /// An observer may post again, and so on, and each level takes a part of the stack. So whatever
   /// finds the observers has left the stack before they are called.
   @inline(__always)
-  func post<Value>(
+  fileprivate func post<Value>(
     _ value: Value, about subject: AnyObject?, to audience: borrowing KeyedAudience
   ) {
     if isWatched { return postWatched(value, Post(subject), audience) }
@@ -218,7 +300,9 @@ extension ObserverRegistry {
   }
 
   /// Posts with details.
-  func post<Value>(_ value: Value, _ post: borrowing Post, to audience: borrowing KeyedAudience) {
+  fileprivate func post<Value>(
+    _ value: Value, _ post: borrowing Post, to audience: borrowing KeyedAudience
+  ) {
     if isWatched { return postWatched(value, post, audience) }
     postAlongAnyRoute(value, post, audience, .everyone)
   }

@@ -193,3 +193,10 @@ extension TopicList {
     unsafe topic.shrinkTable(held)
   }
 }
+
+extension ObserverList {
+  /// The key of the topic that the list belongs to, if it has one.
+  ///
+  /// Valid as `root` is.
+  var topicKey: String? { (root as? TopicList)?.key }
+}

@@ -1,0 +1,53 @@
+/// Registering at the lists of a center with keys, for CampanileFoundation.
+extension KeyTable {
+  /// Registers an observer of `key`, or of any key if it is `nil`, about `subject` or about any.
+  ///
+  /// - Returns: The registration, which has already ended if the center has finished.
+  package func register<Value: Sendable>(
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
+    about subject: AnyObject?, once: Bool
+  ) -> Registration {
+    request.isOnce = once
+    let name = subject.map { SubjectName($0) }
+    // Kept until the registration holds its name.
+    defer { withExtendedLifetime(subject) {} }
+    let lifetime = subject.flatMap { registry.lifetime(ofSubject: $0) }
+    return request.register(body, with: registry, subjectLifetime: lifetime) {
+      destination(of: key, about: name, &$0, $1)
+    } ?? ended
+  }
+
+  /// Ends one observation, if it is this center's.
+  package func removeObserver(_ registration: Registration) {
+    if registration.list.registry === registry { registration.cancel() }
+  }
+
+  /// Ends the observations of `owner`, limited to `key` and `subject` if these are given.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  package func removeObservers(
+    ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
+  ) {
+    // Its name is unique while it lives, so it is kept to the end of the look-up.
+    defer { withExtendedLifetime(subject) {} }
+    let name = subject.flatMap { SubjectName(known: $0) }
+    if subject != nil && name == nil { return }
+    registry.endAll(ownedBy: owner, under: key, about: name)
+  }
+
+  // MARK: Looking
+
+  /// Reports what happens at this center.
+  package var events: Signal<SourceEvent> { registry.events }
+
+  /// An object that has the values described for as long as it is kept.
+  package var valueWish: ValueWish { ValueWish(registry) }
+
+  /// The live observations, oldest first, with their keys as names.
+  package var registrations: [RegistrationDescription] { registry.describe { _ in lists } }
+
+  /// The live observations under a title, as text of at most 200 lines.
+  package func listing(under title: String) -> String {
+    registry.listing(under: title) { _ in lists }
+  }
+}
