@@ -105,7 +105,7 @@ extension Broadcaster: SignalBase {
     _ options: SourceOptions<Element>
   ) -> Registration {
     request.isOnce = options.isOnce
-    return request.register(body, with: registry) { _, _ in .list(list) }
+    return request.register(body, with: registry) { _, _ in list }
       ?? Registration(list: list, id: 0, counters: nil)
   }
 }

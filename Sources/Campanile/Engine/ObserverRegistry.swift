@@ -250,7 +250,7 @@ extension ObserverRegistry {
 // MARK: - Registering
 
 extension ObserverRegistry {
-  /// Registers `observer` at the destination that `place` finds or makes, under the lock.
+  /// Registers `observer` in the list that `place` finds or makes, under the lock.
   ///
   /// - Parameters:
   ///   - isSwept: Whether the observer has an owner, which is checked from time to time.
@@ -260,7 +260,7 @@ extension ObserverRegistry {
   @inline(never)
   func add(
     _ observer: consuming AnyObserver, isSwept: Bool = false, owner: ObjectIdentifier? = nil,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> ObserverList
   ) -> Registration? {
     let living = isSwept ? checkOwners() : []
     let location = observer.location
@@ -269,7 +269,7 @@ extension ObserverRegistry {
     var garbage = Garbage()
     let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
-      let registration = unsafe insert(observer, at: place(&garbage, held), &garbage, held)
+      let registration = unsafe insert(observer, in: place(&garbage, held), &garbage, held)
       if isSwept { state.note(registration, of: owner, living) }
       retire(garbage, &state, held)
       return registration
@@ -286,17 +286,14 @@ extension ObserverRegistry {
   // Apart: it is part of every copy of the above.
   @inline(never)
   private func insert(
-    _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage,
+    _ observer: Unmanaged<AnyObserver>, in list: ObserverList, _ garbage: inout Garbage,
     _ held: borrowing Held
   ) -> Registration {
-    unsafe destination.list._withUnsafeGuaranteedRef { list in
-      list.makeRoom(&garbage, held)
-      let id = nextTime
-      unsafe list.append(observer, id: id, held)
-      show(id, held)
-      let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
-      return Registration(list: list, id: id, counters: counters)
-    }
+    list.makeRoom(&garbage, held)
+    let id = nextTime
+    unsafe list.append(observer, id: id, held)
+    show(id, held)
+    return unsafe observer._withUnsafeGuaranteedRef { $0.registration(id, in: list) }
   }
 
   /// Runs `body` under the lock.

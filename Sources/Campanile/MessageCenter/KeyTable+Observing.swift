@@ -13,7 +13,7 @@ extension KeyTable {
     defer { withExtendedLifetime(subject) {} }
     let lifetime = subject.flatMap { registry.lifetime(ofSubject: $0) }
     return request.register(body, with: registry, subjectLifetime: lifetime) {
-      destination(of: key, about: name, &$0, $1)
+      list(of: key, about: name, &$0, $1)
     } ?? ended
   }
 

@@ -149,7 +149,7 @@ extension MessageCenter: MessageSource {
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry) { _, held in
-      topics.destination(of: M.self, registry, held)
+      topics.makeList(of: M.self, registry, held)
     } ?? ended
   }
 
@@ -161,7 +161,7 @@ extension MessageCenter: MessageSource {
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry, subjectLifetime: lifetime) {
-      topics.destination(of: M.self, about: subject, registry, &$0, $1)
+      topics.makeList(of: M.self, registry, $1).list(about: subject, &$0, $1)
     } ?? ended
   }
 

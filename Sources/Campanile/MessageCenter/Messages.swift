@@ -125,7 +125,7 @@ private final class AnyMessageBase: SignalBase {
     _ options: SourceOptions<MessageCenter.PostedMessage>
   ) -> Registration {
     request.isOnce = options.isOnce
-    return request.register(body, with: center.registry) { [center] _, _ in .list(center.wide) }
+    return request.register(body, with: center.registry) { [center] _, _ in center.wide }
       ?? center.ended
   }
 }

@@ -65,7 +65,7 @@ extension ObservationRequest {
     subjectLifetime: EndActions? = nil,
     in place: (
       _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
-    ) -> Destination
+    ) -> ObserverList
   ) -> Registration? {
     if body.plain != nil, isPlain, subjectLifetime == nil {
       return registry.add(.direct(plainTraits, (consume body).takePlain()), to: place)
@@ -78,9 +78,9 @@ extension ObservationRequest {
     let registration = registry.add(
       observer, isSwept: owner != nil, owner: owner.map { ObjectIdentifier($0) }
     ) { garbage, held in
-      let destination = place(&garbage, held)
-      guard let target = made.groupTarget.take(), let mailbox else { return destination }
-      return destination.group(for: target, mailbox, &garbage, held)
+      let list = place(&garbage, held)
+      guard let target = made.groupTarget.take(), let mailbox else { return list }
+      return list.group(for: target, mailbox, &garbage, held).list
     }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }

@@ -145,8 +145,8 @@ package struct SourceList<Value>: Sendable {
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
     let registration = registry.add(observer, isSwept: owner != nil) { garbage, held in
-      guard let target = target.target, let mailbox else { return .list(list) }
-      return .list(list.group(for: target, mailbox, &garbage, held).list)
+      guard let target = target.target, let mailbox else { return list }
+      return list.group(for: target, mailbox, &garbage, held).list
     }
     guard let registration else {
       onEnd?()
@@ -189,7 +189,7 @@ extension SourceList where Value: Sendable {
   ) -> Registration? {
     request.isOnce = isOnce
     let body = kept.map { body.keeping($0) } ?? body
-    return request.register(body, with: registry) { _, _ in .list(list) }
+    return request.register(body, with: registry) { _, _ in list }
   }
 }
 
@@ -204,7 +204,7 @@ private final class ListSignal<Element: Sendable>: SignalBase {
     _ options: SourceOptions<Element>
   ) -> Registration {
     request.isOnce = options.isOnce
-    return request.register(body, with: list.registry) { _, _ in .list(list) }
+    return request.register(body, with: list.registry) { _, _ in list }
       ?? Registration(list: list, id: 0, counters: nil)
   }
 }

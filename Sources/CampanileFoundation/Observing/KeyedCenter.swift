@@ -48,7 +48,7 @@ package struct KeyedCenter<Value: Sendable>: Sendable {
 
   /// Posts a value to an audience, and ends the post.
   package func post(
-    _ value: Value, about subject: AnyObject?, to audience: consuming KeyedAudience
+    _ value: Value, about subject: AnyObject?, to audience: consuming Audience
   ) {
     keys.post(value, about: subject, to: audience)
   }
@@ -56,7 +56,7 @@ package struct KeyedCenter<Value: Sendable>: Sendable {
   /// Posts a value that came through other centers, which are in `Post.path`.
   package func post(
     _ value: Value, about subject: AnyObject?, along path: [PathStep],
-    to audience: consuming KeyedAudience
+    to audience: consuming Audience
   ) {
     keys.post(value, about: subject, along: path, to: audience)
   }

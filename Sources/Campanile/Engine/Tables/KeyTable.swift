@@ -62,12 +62,12 @@ package final class KeyTable: Sendable {
 
   /// The list for observers of `key`, or of any key if it is `nil`, about `name` or about any subject.
   @inline(never)
-  func destination(
+  func list(
     of key: String?, about name: SubjectName?, _ garbage: inout Garbage,
     _ held: borrowing ObserverRegistry.Held
-  ) -> Destination {
+  ) -> ObserverList {
     let topic = key.map { makeTopic(of: $0, &garbage, held) } ?? wide
-    return topic.destination(about: name, &garbage, held)
+    return topic.list(about: name, &garbage, held)
   }
 
   /// The topic of a key, made if there is none.
@@ -111,41 +111,41 @@ extension KeyTable {
   ///
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @inline(never)
-  package func audience(of key: String) -> KeyedAudience? {
+  package func audience(of key: String) -> Audience? {
     // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
     let wide = wide.isObserved ? wide : nil
     if let audience = audience(of: key, wide: wide, limit) { return audience }
     // A post that reaches no observer is an event all the same.
-    return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide, limit) : nil
+    return wide != nil || registry.isWatched ? Audience(registry, nil, wide: wide, limit) : nil
   }
 
   /// Begins a post to the observers of a key alone, if there are any.
   @inline(never)
-  package func narrowAudience(of key: String) -> KeyedAudience? {
+  package func narrowAudience(of key: String) -> Audience? {
     audience(of: key, wide: nil, .max)
   }
 
   /// Begins a post to the observers of any key alone, if there are any.
   @inline(never)
-  package var wideAudience: KeyedAudience? {
-    wide.isObserved ? KeyedAudience(registry, wide: wide, .max) : nil
+  package var wideAudience: Audience? {
+    wide.isObserved ? Audience(registry, nil, wide: wide, .max) : nil
   }
 
   /// Posts a value to an audience, and ends the post.
   @inline(never)
   package func post<Value>(
-    _ value: Value, about subject: AnyObject?, to audience: consuming KeyedAudience
+    _ value: Value, about subject: AnyObject?, to audience: consuming Audience
   ) {
-    registry.post(value, about: subject, to: audience)
+    registry.post(value, WideValue.absent, Post(subject), to: audience)
   }
 
   /// Posts a value that came through other centers, which are in ``Post/path``.
   package func post<Value>(
     _ value: Value, about subject: AnyObject?, along path: [PathStep],
-    to audience: consuming KeyedAudience
+    to audience: consuming Audience
   ) {
-    registry.post(value, Post(subject).along(path), to: audience)
+    registry.post(value, WideValue.absent, Post(subject).along(path), to: audience)
   }
 
   /// Begins a post under a key, if it has observers.
@@ -154,7 +154,7 @@ extension KeyTable {
   ///   - wide: The observers of any key, if the post may reach some.
   ///   - limit: The newest registration that may be reached, from before `wide` was asked.
   @inline(__always)
-  private func audience(of key: String, wide: TopicList?, _ limit: UInt64) -> KeyedAudience? {
+  private func audience(of key: String, wide: TopicList?, _ limit: UInt64) -> Audience? {
     let identity = StringIdentity(key)
     if let identity, let place = place(of: identity) {
       let section = registry.enter(upTo: limit)
@@ -166,7 +166,7 @@ extension KeyTable {
         let isFound = unsafe topic._withUnsafeGuaranteedRef {
           $0.keyIdentity == identity && $0.isObserved
         }
-        if isFound { return unsafe KeyedAudience(registry, section, topic, wide: wide) }
+        if isFound { return unsafe Audience(registry, section, Topic(topic), wide: wide) }
       }
       registry.exit(section)
     }
@@ -206,12 +206,12 @@ extension KeyTable {
   @inline(never)
   private func audienceUnderLock(
     of key: String, _ identity: StringIdentity?, wide: TopicList?, _ limit: UInt64
-  ) -> KeyedAudience? {
+  ) -> Audience? {
     state.withLock { state, held in
       guard let topic = state.topics[key], topic.isObserved else { return nil }
       if let identity, topic.keyIdentity == identity { remember(topic, identity, held) }
       let section = registry.enter(upTo: limit)
-      return unsafe KeyedAudience(registry, section, .passUnretained(topic), wide: wide)
+      return unsafe Audience(registry, section, Topic(.passUnretained(topic)), wide: wide)
     }
   }
 
@@ -247,163 +247,4 @@ extension KeyTable {
       unsafe recent.base[place].number.store(0, ordering: .releasing)
     }
   }
-}
-
-/// A post in progress, and the lists that it may reach.
-///
-/// The post ends, and the lists may be released, when this value is.
-@safe package struct KeyedAudience: ~Copyable {
-  // SAFETY: the center keeps its registry and the list of the observers of any key, and the poster
-  // keeps the center. The section keeps the topic.
-  fileprivate let registry: Unmanaged<ObserverRegistry>
-  fileprivate let section: ObserverRegistry.CriticalSection
-  fileprivate let topic: Unmanaged<TopicList>?
-  fileprivate let wide: Unmanaged<TopicList>?
-
-  /// The audience of a post that has begun.
-  fileprivate init(
-    _ registry: ObserverRegistry, _ section: ObserverRegistry.CriticalSection,
-    _ topic: Unmanaged<TopicList>?, wide: TopicList?
-  ) {
-    unsafe self.registry = Unmanaged.passUnretained(registry)
-    self.section = section
-    unsafe self.topic = unsafe topic
-    unsafe self.wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
-  }
-
-  /// Begins a post that reaches no observers of a key.
-  fileprivate init(_ registry: ObserverRegistry, wide: TopicList?, _ limit: UInt64) {
-    unsafe self.init(registry, registry.enter(upTo: limit), nil, wide: wide)
-  }
-
-  deinit { unsafe registry._withUnsafeGuaranteedRef { $0.exit(section) } }
-}
-
-extension ObserverRegistry {
-  /// Posts to the observers of one topic and to those of any topic, which all receive the value.
-  ///
-  /// An observer may post again, and so on, and each level takes a part of the stack. So whatever
-  /// finds the observers has left the stack before they are called.
-  @inline(__always)
-  fileprivate func post<Value>(
-    _ value: Value, about subject: AnyObject?, to audience: borrowing KeyedAudience
-  ) {
-    if isWatched { return postWatched(value, Post(subject), audience) }
-    let count =
-      unsafe Self.listCount(audience.topic, subject)
-      + Self.listCount(audience.wide, subject)
-    if count == 1 {
-      postToOne(value, subject, audience)
-    } else if count > 1 {
-      postAlongRoute(value, subject, audience)
-    }
-  }
-
-  /// Posts with details.
-  fileprivate func post<Value>(
-    _ value: Value, _ post: borrowing Post, to audience: borrowing KeyedAudience
-  ) {
-    if isWatched { return postWatched(value, post, audience) }
-    postAlongAnyRoute(value, post, audience, .everyone)
-  }
-
-  /// Posts, and reports the post and each call.
-  @inline(never)
-  private func postWatched<Value>(
-    _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience
-  ) {
-    let name = (value as? any EventNaming)?.eventName
-    // The observers of the events may take long: later structures are not held for them.
-    settle(audience.section)
-    let post = notePosted(value, of: Value.self, name: name, post)
-    reopen(audience.section)
-    postAlongAnyRoute(value, post, audience, .everyoneChecked)
-    notePostReturned(Value.self, post)
-  }
-
-  /// Posts where one list may be reached, and takes little of the stack.
-  @inline(never)
-  private func postToOne<Value>(
-    _ value: Value, _ subject: AnyObject?, _ audience: borrowing KeyedAudience
-  ) {
-    guard let only = onlyCursor(subject, audience) else {
-      // An observer waits for the value elsewhere, or there are several lists now.
-      return postAlongRoute(value, subject, audience)
-    }
-    settle(audience.section)
-    walk(value, Post(subject), 0...audience.section.watermark, .everyone, only)
-  }
-
-  /// The reach is a constant here, for which the stack needs no room.
-  @inline(never)
-  private func postAlongRoute<Value>(
-    _ value: Value, _ subject: AnyObject?, _ audience: borrowing KeyedAudience
-  ) {
-    postAlongRoute(value, Post(subject), audience, .everyone)
-  }
-
-  /// Posts along a route, in code that the rare posts share.
-  @inline(never)
-  private func postAlongAnyRoute<Value>(
-    _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience,
-    _ portion: Portion
-  ) {
-    postAlongRoute(value, post, audience, portion)
-  }
-
-  @inline(__always)
-  private func postAlongRoute<Value>(
-    _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience,
-    _ portion: Portion
-  ) {
-    let section = audience.section
-    var route = Route()
-    find(post.subjectID, audience, &route)
-    if route.hasGroups {
-      postToTargets(value, WideValue.absent, post, section.watermark, portion, &route, section)
-    } else {
-      settle(section)
-      mergeInPlace(value, WideValue.absent, post, 0...section.watermark, portion, &route)
-    }
-  }
-
-  @inline(never)
-  private func onlyCursor(
-    _ subject: AnyObject?, _ audience: borrowing KeyedAudience
-  ) -> Cursor? {
-    // The most frequent post, in the fewest steps.
-    if subject == nil, unsafe audience.wide == nil, let topic = unsafe audience.topic {
-      // SAFETY: a topic is a list, and the audience keeps it.
-      let cursor = unsafe Cursor(Unmanaged.fromOpaque(topic.toOpaque()))
-      return cursor.hasGroups ? nil : cursor
-    }
-    var route = Route()
-    find(subject.map { ObjectIdentifier($0) }, audience, &route)
-    return route.hasGroups ? nil : route.only
-  }
-
-  @inline(never)
-  private func find(
-    _ subject: ObjectIdentifier?, _ audience: borrowing KeyedAudience, _ route: inout Route
-  ) {
-    // SAFETY: the audience keeps both.
-    unsafe audience.topic?._withUnsafeGuaranteedRef { route.find(subject, in: $0) }
-    // SAFETY: the same.
-    unsafe audience.wide?._withUnsafeGuaranteedRef { route.findWide(subject, in: $0) }
-  }
-
-  /// How many lists a post may find in a topic: the topic itself, and the list of the post's subject.
-  @inline(__always)
-  private static func listCount(_ topic: Unmanaged<TopicList>?, _ subject: AnyObject?) -> Int {
-    // SAFETY: the audience keeps the topic.
-    unsafe topic?._withUnsafeGuaranteedRef {
-      ($0.isEmpty ? 0 : 1) + (subject != nil && $0.hasSubjects ? 1 : 0)
-    } ?? 0
-  }
-}
-
-/// A value with a name that says more than its type.
-package protocol EventNaming {
-  /// The name of the value in events.
-  var eventName: String { get }
 }
