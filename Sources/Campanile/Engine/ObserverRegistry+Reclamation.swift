@@ -219,23 +219,16 @@ extension ObserverRegistry {
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
   func finish(_ lists: (borrowing Held) -> [ObserverList]) {
-    let ordered = Self.oldestFirst(
-      withState { state, held -> [LiveRegistration] in
-        state.isFinished = true
-        return registrations(in: lists(held), held)
-      })
-    endAll(ordered)
+    // Without the observers, so that each is released in its turn.
+    let found = withState { state, held -> [Registration] in
+      state.isFinished = true
+      return registrations(in: lists(held), held).map(\.registration)
+    }
+    endAll(found.ordered { $0.id < $1.id })
   }
 
   @inline(never)
   func finish(_ lists: [ObserverList]) { finish { _ in lists } }
-
-  // A function of its own, so that no frame keeps the observers while they end: each is released in
-  // its turn.
-  @inline(never)
-  private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
-    LiveRegistration.oldestFirst(found).map(\.registration)
-  }
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)

@@ -45,16 +45,15 @@ extension ObserverRegistry {
 
   /// Posts to one list.
   ///
-  /// - Parameter range: The registrations that may be reached.
+  /// - Parameter limit: The newest registration that may be reached.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList,
-    in range: ClosedRange<UInt64> = 0...UInt64.max
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64 = .max
   ) {
     if isWatched {
-      postWatched(value, reporting: value, post, to: list, in: range)
+      postWatched(value, reporting: value, post, to: list, upTo: limit)
     } else {
-      self.post(value, post, to: list, in: range, .everyone)
+      self.post(value, post, to: list, upTo: limit, .everyone)
     }
   }
 
@@ -65,57 +64,48 @@ extension ObserverRegistry {
   @_semantics("optimize.sil.specialize.generic.never")
   func postWatched<Value, Reported>(
     _ value: Value, reporting reported: Reported, _ post: borrowing Post, to list: ObserverList,
-    in range: ClosedRange<UInt64>
+    upTo limit: UInt64
   ) {
     // One that was kept for later was reported where it was made.
     let isNew = post.number == 0
     // An observer that registers while the post is reported receives the next one.
-    let newest = min(range.upperBound, now)
+    let newest = min(limit, now)
     let post = isNew ? notePosted(reported, of: list.valueType, post) : copy post
-    if range.lowerBound <= newest {
-      self.post(value, post, to: list, in: range.lowerBound...newest, .everyoneChecked)
-    }
+    self.post(value, post, to: list, upTo: newest, .everyoneChecked)
     if isNew { notePostReturned(list.valueType, post) }
   }
 
   /// Posts to one list, and reports nothing.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>,
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64,
     _ portion: Portion
   ) {
-    let section = enter(upTo: range.upperBound)
+    let section = enter(upTo: limit)
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    let newest = section.watermark
     if cursor.hasGroups {
-      assert(range.lowerBound == 0, "Observers on targets get all that is posted to their list")
-      postToTargets(value, post, newest, portion, cursor, section)
+      postToTargets(value, post, section.watermark, portion, cursor, section)
     } else {
       settle(section)
-      if range.lowerBound <= newest {
-        walk(value, post, range.lowerBound...newest, portion, cursor)
-      }
+      walk(value, post, section.watermark, portion, cursor)
     }
     exit(section)
   }
 
-  /// Calls the observers of one list whose identifiers are in `range`, in the order they
-  /// registered.
+  /// Calls the observers of one list up to the identifier `newest`, in the order they registered.
   @inline(__always)
   func walk<Value>(
-    _ value: Value, _ post: borrowing Post, _ range: ClosedRange<UInt64>, _ portion: Portion,
-    _ start: Cursor
+    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion, _ start: Cursor
   ) {
     var cursor = start
-    cursor.skip(below: range.lowerBound)
     while !cursor.isAtEnd {
       let id = cursor.nextID
-      if id > range.upperBound { return }
+      if id > newest { return }
       call(&cursor, id, value, post, portion)
     }
   }
 
-  /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
+  /// Calls the observers of `route` up to the identifier `newest`, in the order they registered.
   ///
   /// The route is used up, in its own place: an observer may post again, and each level of that
   /// takes as much of the stack.
@@ -123,27 +113,27 @@ extension ObserverRegistry {
   /// - Parameter wideValue: What the observers of any topic receive, or `nil` if it is the value.
   func walk<Value, Wide: Sendable>(
     _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ range: ClosedRange<UInt64>, _ portion: Portion, _ route: inout Route
+    _ newest: UInt64, _ portion: Portion, _ route: inout Route
   ) {
     if unsafe route.wide.list == nil, unsafe route.wideAbout.list == nil {
-      if unsafe route.about.list == nil { return walk(value, post, range, portion, route.all) }
-      if unsafe route.all.list == nil { return walk(value, post, range, portion, route.about) }
+      if unsafe route.about.list == nil { return walk(value, post, newest, portion, route.all) }
+      if unsafe route.all.list == nil { return walk(value, post, newest, portion, route.about) }
     }
-    merge(value, wideValue, post, range, portion, &route)
+    merge(value, wideValue, post, newest, portion, &route)
   }
 
   /// Walks several lists as one.
   @inline(never)
   private func merge<Value, Wide: Sendable>(
     _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ range: ClosedRange<UInt64>, _ portion: Portion, _ route: inout Route
+    _ newest: UInt64, _ portion: Portion, _ route: inout Route
   ) {
     while true {
       let first = route.all.nextID
       let second = route.about.nextID
       let third = route.wide.nextID
       let next = min(first, second, third, route.wideAbout.nextID)
-      if next > range.upperBound { return }
+      if next > newest { return }
       if next == first {
         call(&route.all, next, value, post, portion)
       } else if next == second {
@@ -160,19 +150,17 @@ extension ObserverRegistry {
     }
   }
 
-  /// Calls `body` with each observer along a route that has not ended and whose identifier is in
-  /// `range`.
+  /// Calls `body` with each observer along a route, up to the identifier `newest`, that has not ended.
   @inline(never)
   func forEachObserver(
-    along lists: Route, _ range: ClosedRange<UInt64>, _ portion: Portion,
+    along lists: Route, _ newest: UInt64, _ portion: Portion,
     _ body: (AnyObserver, Registration) -> Void
   ) {
     let section = enter()
     var route = lists.reread
     settle(section)
     for place in Route.places {
-      route[place].skip(below: range.lowerBound)
-      while case let id = route[place].nextID, id <= range.upperBound {
+      while case let id = route[place].nextID, id <= newest {
         let address = route[place].takeAddress()
         if address == 0 { continue }
         // SAFETY: as in `call`.

@@ -106,8 +106,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case willAskForUpdater
     /// A thread inside an update has said that it waits for another current value.
     case waitsInsideUpdate
-    /// The engine is about to check whether the owner of a registration has died.
-    case willAskForOwner
   }
 
   @inline(__always)
@@ -262,7 +260,8 @@ extension ObserverRegistry {
     _ observer: consuming AnyObserver, isSwept: Bool = false, owner: ObjectIdentifier? = nil,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> ObserverList
   ) -> Registration? {
-    let living = isSwept ? checkOwners() : []
+    // Each registration with an owner checks some others, if it is time to.
+    let living = isSwept ? endDead(withState { $0.ownerSweep.step($1) }) : []
     let location = observer.location
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
@@ -310,32 +309,18 @@ extension ObserverRegistry {
   @_optimize(size)
   @inline(never)
   func endDead(in list: ObserverList) {
-    let suspects = withState { _, held in list.registrations(held) }
-    for suspect in suspects { endDead(suspect.registration, suspect.observer) }
+    endDead(withState { _, held in list.registrations(held) })
   }
 
-  /// Ends a registration whose owner has died.
-  func endDead(_ registration: Registration) {
-    if let observer = observer(of: registration) { endDead(registration, observer) }
-  }
-
-  private func endDead(_ registration: Registration, _ observer: AnyObserver) {
-    reach(.willAskForOwner)
-    if observer.details?.isOwnerGone == true { end(registration) }
-  }
-
-  /// Checks the owners of some registrations, if it is time to, and ends those whose owner has
-  /// died.
+  /// Ends the registrations whose owners have died, under no lock, because the question can release
+  /// an owner.
   ///
-  /// Called at each registration with an owner. Owners are checked outside the lock, because the
-  /// check can release one.
-  ///
-  /// - Returns: The registrations whose owners live, to be checked again.
+  /// - Returns: The others.
   @_optimize(size)
-  private func checkOwners() -> [Registration] {
-    let checked = withState { $0.ownerSweep.step($1) }
+  @discardableResult
+  func endDead(_ suspects: [LiveRegistration]) -> [Registration] {
     var living: [Registration] = []
-    for one in checked {
+    for one in suspects {
       if one.observer.details?.isOwnerGone == true {
         end(one.registration)
       } else {

@@ -49,30 +49,11 @@ import Synchronization
     return unsafe next.unsafelyUnwrapped.pointee.number.load(ordering: .acquiring)
   }
 
-  /// Goes to the first entry that is not older than `id`, in logarithmic time.
-  @inline(__always)
-  mutating func skip(below id: UInt64) {
-    if id != 0 && nextID < id { search(below: id) }
-  }
-
-  /// Finds that entry by bisection, since the identifiers ascend: what is written meanwhile is beyond
-  /// those that the post may look for.
-  private mutating func search(below id: UInt64) {
-    // The first `low` entries are older, and those from `high` on are not.
-    var (low, high) = (1, rest)
-    while low < high {
-      let middle = low + (high - low) / 2
-      var cursor = self
-      cursor.goOn(middle)
-      if cursor.nextID < id { low = middle + 1 } else { high = middle }
-    }
-    goOn(low)
-  }
-
-  @inline(__always)
-  private mutating func goOn(_ count: Int = 1) {
-    unsafe next = unsafe next.unsafelyUnwrapped + count
-    rest &-= count
+  /// Reads nothing of `list` except the entry of `id`, unless that has ended.
+  init(_ list: ObserverList, only id: UInt64) {
+    self.init(unread: list)
+    guard let entries = list.entries, let index = entries.index(of: id) else { return }
+    unsafe (next, rest) = unsafe (entries.base + index, 1)
   }
 
   /// The next observer, or 0; `nextID` has shown that there is an entry.
@@ -80,7 +61,8 @@ import Synchronization
   mutating func takeAddress() -> UInt {
     // SAFETY: as above.
     let entry = unsafe next.unsafelyUnwrapped
-    goOn()
+    unsafe next = unsafe entry + 1
+    rest &-= 1
     // Pairs with `append` and `take`: the observer, or the tombstone.
     return unsafe entry.pointee.address.load(ordering: .acquiring)
   }
@@ -106,6 +88,8 @@ struct Route: Sendable {
   /// The observers of any topic about the subject.
   var wideAbout = Cursor()
 
+  /// The registration that the route is for, in `all`, if it is for one alone.
+  var onlyID: UInt64?
   /// Whether one of these lists has observers that run elsewhere.
   private(set) var hasGroups = false
 
@@ -158,8 +142,12 @@ struct Route: Sendable {
   /// The lists read again, by a post that has announced itself.
   var reread: Route {
     var route = self
-    for place in Self.places {
-      if let list = unsafe self[place].list { route[place] = unsafe route.read(list) }
+    if let onlyID {
+      route.all = Cursor(all.listReference, only: onlyID)
+    } else {
+      for place in Self.places {
+        if let list = unsafe self[place].list { route[place] = unsafe route.read(list) }
+      }
     }
     return route
   }

@@ -221,9 +221,9 @@ where Update.Value == Value {
     if registry.isWatched {
       // The new value is reported, as by `leave`, and not the update.
       let value = update.value
-      registry.postWatched(update, reporting: value, post, to: list, in: 0...limit)
+      registry.postWatched(update, reporting: value, post, to: list, upTo: limit)
     } else {
-      registry.post(update, post, to: list, in: 0...limit, .everyone)
+      registry.post(update, post, to: list, upTo: limit, .everyone)
     }
   }
 

@@ -25,7 +25,7 @@ extension MessageCenter {
   private func deliver<M: Message>(
     _ message: M, _ post: borrowing Post, to topic: Topic, _ limit: UInt64
   ) {
-    registry.post(message, post, to: topic, in: 0...limit)
+    registry.post(message, post, to: topic, upTo: limit)
   }
 
   /// Posts a message without a subject to its topic and to the observers of any message.

