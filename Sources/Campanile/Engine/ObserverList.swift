@@ -141,17 +141,6 @@ class ObserverList: @unchecked Sendable {
     [self] + (currentGroups?.groups ?? []).map { $0.list }
   }
 
-  /// The observers of this list alone, with the numbers of their registrations.
-  func members(_ held: borrowing ObserverRegistry.Held) -> [(id: UInt64, observer: AnyObserver)] {
-    guard let entries else { return [] }
-    var found: [(id: UInt64, observer: AnyObserver)] = []
-    for index in 0..<entries.count where entries.address(at: index) != 0 {
-      let observer = unsafe observer(at: index, held).takeUnretainedValue()
-      found.append((entries.number(at: index), observer))
-    }
-    return found
-  }
-
   /// The live registrations of this list and its parts.
   func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     Self.registrations(of: parts(held), held)
@@ -162,11 +151,16 @@ class ObserverList: @unchecked Sendable {
   static func registrations(
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
-    lists.flatMap { list in
-      list.members(held).map { id, observer in
-        LiveRegistration(registration: observer.registration(id, in: list), observer: observer)
+    var found: [LiveRegistration] = []
+    for list in lists {
+      guard let entries = list.entries else { continue }
+      for index in 0..<entries.count where entries.address(at: index) != 0 {
+        let observer = unsafe list.observer(at: index, held).takeUnretainedValue()
+        let registration = observer.registration(entries.number(at: index), in: list)
+        found.append(LiveRegistration(registration: registration, observer: observer))
       }
     }
+    return found
   }
 }
 

@@ -67,12 +67,6 @@ final class ObserverRegistry: @unchecked Sendable {
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-  /// The identifier of the newest registration, or a later time.
-  var newestID: UInt64 {
-    // No pair: an upper bound of what the asking thread can know of.
-    clock.load(ordering: .acquiring)
-  }
-
   /// The steps at which a test can hold the engine.
   enum Checkpoint: Sendable, Hashable {
     /// A post has announced itself and not read the watermark.

@@ -85,7 +85,7 @@ package struct SourceList<Value>: Sendable {
   }
 
   /// The identifier of the newest observer, or a later one.
-  package var newestID: UInt64 { registry.newestID }
+  package var newestID: UInt64 { registry.now }
 
   /// Calls the current observers up to the identifier `limit`.
   package func post(_ value: Value, upTo limit: UInt64) {

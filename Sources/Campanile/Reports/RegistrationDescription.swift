@@ -58,13 +58,20 @@ private final class TargetReference: Sendable {
   init(_ target: any DeliveryTarget) { self.target = target }
 }
 
-/// A registration that is to be described, with what its list says.
-private struct PlacedRegistration {
-  let registration: Registration
-  let observer: AnyObserver
+/// A list, with what is known of it only under the lock.
+private struct Place {
+  let list: ObserverList
   let target: (any DeliveryTarget)?
   let key: String?
+
+  init(_ list: ObserverList, _ held: borrowing ObserverRegistry.Held) {
+    (self.list, key) = (list, list.topicKey)
+    target = (list as? GroupList)?.targetGroup?.target
+  }
 }
+
+/// A registration that is to be described.
+private typealias PlacedRegistration = (one: LiveRegistration, place: Place)
 
 extension AnyObserver {
   /// Whether the registration has not ended and its owner has not died.
@@ -122,24 +129,24 @@ extension ObserverRegistry {
   private func place(
     _ found: [LiveRegistration], _ held: borrowing Held
   ) -> [PlacedRegistration] {
-    found.map { one in
-      let list = one.registration.list
-      return PlacedRegistration(
-        registration: one.registration, observer: one.observer,
-        target: (list as? GroupList)?.targetGroup?.target, key: list.topicKey)
+    found.map { ($0, Place($0.registration.list, held)) }
+  }
+
+  @_optimize(size)
+  @inline(never)
+  private func place(
+    _ lists: [ObserverList], _ held: borrowing Held
+  ) -> [(place: Place, members: [LiveRegistration])] {
+    lists.flatMap {
+      $0.parts(held).map { (Place($0, held), ObserverList.registrations(of: [$0], held)) }
     }
   }
 
   @_optimize(size)
   @inline(never)
-  private func place(_ lists: [ObserverList], _ held: borrowing Held) -> [PlacedList] {
-    lists.flatMap { $0.parts(held).map { PlacedList($0, members: $0.members(held)) } }
-  }
-
-  @_optimize(size)
-  @inline(never)
   private func inOrder(_ found: [PlacedRegistration]) -> [PlacedRegistration] {
-    found.filter(\.observer.isLive).ordered { $0.registration.id < $1.registration.id }
+    found.filter { $0.one.observer.isLive }
+      .ordered { $0.one.registration.id < $1.one.registration.id }
   }
 
   @inline(never)
@@ -149,15 +156,17 @@ extension ObserverRegistry {
 
   @_optimize(size)
   @inline(never)
-  private func groups(_ lists: [PlacedList]) -> [RegistrationDescription] {
+  private func groups(
+    _ lists: [(place: Place, members: [LiveRegistration])]
+  ) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []
     var kinds: [(kind: RegistrationKind, next: Int?)] = []
     // The last group of each line; `next` has the one before.
     var newest: [CallSite: Int] = [:]
-    for list in lists {
-      for (id, observer) in list.members where observer.isLive {
-        let details = observer.details
-        let kind = RegistrationKind(list, observer, details)
+    for (place, members) in lists {
+      for one in members where one.observer.isLive {
+        let (observer, details) = (one.observer, one.observer.details)
+        let kind = RegistrationKind(place, observer, details)
         let location = observer.location
         var index = newest[location]
         while let other = index, kinds[other].kind != kind { index = kinds[other].next }
@@ -169,11 +178,7 @@ extension ObserverRegistry {
         }
         kinds.append((kind, newest[location]))
         newest[location] = groups.count
-        let registration = Registration(list: list.list, id: id, counters: details?.counters)
-        groups.append(
-          RegistrationDescription(
-            PlacedRegistration(
-              registration: registration, observer: observer, target: list.target, key: list.key)))
+        groups.append(RegistrationDescription((one, place)))
       }
     }
     return groups
@@ -190,7 +195,7 @@ extension ObserverRegistry {
     for one in found.prefix(described) { lines.append(RegistrationDescription(one).description) }
     if described < found.count {
       var counts: [CallSite: Int] = [:]
-      for one in found[described...] { counts[one.observer.location, default: 0] += 1 }
+      for one in found[described...] { counts[one.one.observer.location, default: 0] += 1 }
       // In the order of the lines, so that the same registrations give the same text.
       let places = counts.map { (count: $1, place: "\($0.fileName):\($0.line)") }
         .ordered { ($1.count, $0.place) < ($0.count, $1.place) }
@@ -205,19 +210,6 @@ extension ObserverRegistry {
   }
 }
 
-/// The members of a list, with the facts about it that are known only under the lock.
-private struct PlacedList {
-  let list: ObserverList
-  let members: [(id: UInt64, observer: AnyObserver)]
-  let target: (any DeliveryTarget)?
-  let key: String?
-
-  init(_ list: ObserverList, members: [(id: UInt64, observer: AnyObserver)]) {
-    (self.list, self.members, key) = (list, members, list.topicKey)
-    target = (list as? GroupList)?.targetGroup?.target
-  }
-}
-
 /// What a description says of a registration, except numbers and the line.
 private struct RegistrationKind: Equatable {
   let valueType: ObjectIdentifier
@@ -228,27 +220,27 @@ private struct RegistrationKind: Equatable {
   let delivery: String?
   let target: ObjectIdentifier?
 
-  init(_ list: PlacedList, _ observer: AnyObserver, _ details: ObserverDetails?) {
-    valueType = ObjectIdentifier(list.list.valueType)
-    name = list.key
-    isAboutSubject = list.list.subject != nil
+  init(_ place: Place, _ observer: AnyObserver, _ details: ObserverDetails?) {
+    valueType = ObjectIdentifier(place.list.valueType)
+    name = place.key
+    isAboutSubject = place.list.subject != nil
     isPaused = observer.isPaused
     ownerType = details?.ownerType.map { ObjectIdentifier($0) }
     delivery = details?.delivery
-    target = list.target.map { ObjectIdentifier($0) }
+    target = place.target.map { ObjectIdentifier($0) }
   }
 }
 
 extension RegistrationDescription {
   fileprivate init(_ found: PlacedRegistration) {
-    let (registration, observer) = (found.registration, found.observer)
+    let (registration, observer) = (found.one.registration, found.one.observer)
     let details = observer.details
     self.init(
-      valueType: registration.list.valueType, name: found.key, subject: registration.subject,
+      valueType: registration.list.valueType, name: found.place.key, subject: registration.subject,
       ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
       isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
       droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
       line: observer.location.line, registration: registration,
-      target: found.target.map { TargetReference($0) })
+      target: found.place.target.map { TargetReference($0) })
   }
 }
