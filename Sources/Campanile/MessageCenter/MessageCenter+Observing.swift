@@ -141,7 +141,7 @@ extension MessageCenter: MessageSource {
     about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
     request.register(body, with: registry, subjectLifetime: lifetime) {
-      topics.destination(of: M.self, about: subject, registry, &$0, $1)
+      topics.makeList(of: M.self, registry, $1).list(about: subject, &$0, $1)
     } ?? wide.ended
   }
 }

@@ -37,7 +37,7 @@ public final class MessageCenter: Sendable {
   let registry: ObserverRegistry
   let topics: TopicTable
   /// Observers of any message.
-  let wide: ObserverList
+  let wide: TopicList
   /// The states that `latest(of:)` has made, by message type.
   let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>(.init())
 
@@ -52,8 +52,7 @@ public final class MessageCenter: Sendable {
     self.label = label
     self.registry = registry
     topics = TopicTable()
-    wide = ObserverList(
-      registry: registry, valueType: (any Message).self)
+    wide = TopicList(registry: registry, valueType: (any Message).self)
   }
 
   deinit {

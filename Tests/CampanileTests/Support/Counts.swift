@@ -6,7 +6,9 @@ extension ObserverList {
 
   /// The registrations that have not ended.
   var listed: [Registration] {
-    registry.withState { _, held in registrations(held).map(\.registration) }
+    registry.withState { _, held in
+      ObserverList.members(of: parts(held), held).map(\.registration)
+    }
   }
 }
 
