@@ -61,14 +61,13 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   public convenience init(wrappedValue value: Value) { self.init(value) }
 
   /// - Parameters:
-  ///   - registries: The sources that report the failures of the state's observers.
+  ///   - registry: The registry of the state.
   ///   - source: The source whose last element the state is, if there is one, and where it is observed.
   init(
-    _ value: Value, upstream registries: [ObserverRegistry] = [],
+    _ value: Value, registry: ObserverRegistry = ObserverRegistry(),
     lastOf source: (signal: Signal<Value>, location: CallSite)? = nil
   ) {
-    let storage = StateStorage<Value, StateUpdate<Value>>(
-      value, ObserverRegistry(upstream: registries))
+    let storage = StateStorage<Value, StateUpdate<Value>>(value, registry)
     self.storage = storage
     // The source keeps the storage, and not the state.
     let body = ObserverBody<Value>(

@@ -31,7 +31,7 @@ extension MessageCenter {
     let known = latestMessages.withLock { $0[id] } as! CurrentValue<M?>?
     if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
     // Registered before it is published, so that code that finds it there misses no later message.
-    let new = CurrentValue<M?>(nil, upstream: [registry])
+    let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
       tap: { new.storage.set($0, trackedBy: $1.tracker) }, onEnd: { new.finish() })
     let request = ObservationRequest(CallSite(file: file, line: line))
@@ -67,6 +67,8 @@ extension MessageCenter {
   ) -> ReadOnlyState<M?> {
     let messages = messages(of: type, about: subject).map { Optional($0) }
     let location = CallSite(file: file, line: line)
-    return CurrentValue(nil, upstream: [registry], lastOf: (messages, location)).readOnly
+    return CurrentValue(
+      nil, registry: ObserverRegistry(upstream: [registry]), lastOf: (messages, location)
+    ).readOnly
   }
 }

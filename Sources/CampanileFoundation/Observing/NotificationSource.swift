@@ -23,13 +23,13 @@ public struct NotificationSource: ObservationSource {
 
   /// All notifications of `center`.
   package init(keeping center: any ObservableNotificationCenter, hub: NotificationHub) {
-    base = PostedNotifications(center, hub, nil, SubjectReference(nil))
+    base = PostedNotifications(center, hub, nil, nil)
   }
 
   private init(_ base: PostedNotifications) { self.base = base }
 
   /// The notifications of one name and about one object, if these are given.
-  func narrowed(to name: Notification.Name?, _ object: SubjectReference<AnyObject>) -> Self {
+  func narrowed(to name: Notification.Name?, _ object: SubjectReference?) -> Self {
     Self(PostedNotifications(base.center, base.hub, name, object))
   }
 
@@ -59,11 +59,11 @@ final class PostedNotifications: SignalBase {
   let center: any ObservableNotificationCenter
   let hub: NotificationHub
   private let name: Notification.Name?
-  private let object: SubjectReference<AnyObject>
+  private let object: SubjectReference?
 
   init(
     _ center: any ObservableNotificationCenter, _ hub: NotificationHub, _ name: Notification.Name?,
-    _ object: SubjectReference<AnyObject>
+    _ object: SubjectReference?
   ) {
     self.center = center
     self.hub = hub
@@ -82,7 +82,7 @@ final class PostedNotifications: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
     isReader: Bool
   ) -> Registration {
-    hub.register(request, body, of: name, about: object.current, isReader: isReader)
+    hub.register(request, body, of: name, about: object.map { $0.subject }, isReader: isReader)
   }
 }
 

@@ -45,7 +45,7 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameter name: The name, or `nil` for all names.
   public func notifications(of name: Notification.Name?) -> NotificationSource {
-    allNotifications.narrowed(to: name, SubjectReference(nil))
+    allNotifications.narrowed(to: name, nil)
   }
 
   /// The notifications of one name, or of all names, about one object.

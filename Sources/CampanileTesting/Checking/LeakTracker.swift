@@ -19,7 +19,7 @@ import Campanile
 /// be on the thread that checks. All methods are safe to call from any thread.
 public final class LeakTracker: Sendable {
   private struct Entry {
-    let object: SubjectReference<AnyObject>
+    let object: SubjectReference
     let name: String
     let caller: Caller
   }
@@ -77,7 +77,7 @@ public final class LeakTracker: Sendable {
   public var alive: [String] {
     let entries = state.withLock { $0 }
     return entries.compactMap { entry in
-      entry.object.current.flatMap { $0 }.map { _ in
+      entry.object.subject.map { _ in
         "\(entry.name) (\(entry.caller.file):\(entry.caller.line))"
       }
     }

@@ -34,10 +34,7 @@ struct MailboxState: ~Copyable {
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
 
   /// Whether every arriving value is dropped.
-  var isFull: Bool {
-    guard case .oldest(let capacity) = buffering else { return false }
-    return filling.count >= capacity
-  }
+  var isFull: Bool { buffering?.admission(beside: filling.count) == .refused }
 
   /// The only observer, if anything has arrived for it and it has not ended.
   var registration: Registration? { list.map { Registration(list: $0, id: id, counters: nil) } }

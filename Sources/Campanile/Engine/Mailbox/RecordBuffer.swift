@@ -97,7 +97,8 @@ import Synchronization
 
   /// Moves the oldest record out; its value is still to be moved, and then `recycle` is to follow.
   private mutating func removeFirst() -> (Record, UnsafeMutableRawPointer) {
-    // SAFETY: the caller knows of a record, and no chunk before it is empty.
+    require(!isEmpty, "The first record was asked for of a buffer without records")
+    // SAFETY: there is a record, and no chunk before it is empty.
     let chunk = unsafe oldest.unsafelyUnwrapped
     let place = unsafe UnsafeMutableRawPointer(chunk) + chunk.pointee.first
     let record = unsafe place.assumingMemoryBound(to: Record.self).move()
@@ -174,7 +175,6 @@ import Synchronization
 
   /// Takes out the value of the oldest record, an arrival of that type, and its envelope.
   mutating func takeFirst<Value>(_ envelope: inout Envelope) -> Value {
-    require(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
     require(record.valueType == Value.self, "A record was taken out as of another type")
     // SAFETY: as in `deliver`.
@@ -186,7 +186,6 @@ import Synchronization
 
   /// Moves the oldest record, an arrival, to the end of another buffer.
   mutating func moveFirst(to other: inout RecordBuffer) {
-    require(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
     func move<Value>(_ type: Value.Type) {
       // SAFETY: as in `deliver`.

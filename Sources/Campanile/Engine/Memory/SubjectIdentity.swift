@@ -37,15 +37,8 @@ private final class Nobody: Sendable {}
 /// A subject that can be named later and is not kept alive.
 ///
 /// Sendable although the subject need not be: nothing but its identity is used.
-package struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
-  private let isNamed: Bool
-  private weak let subject: Subject?
+package struct SubjectReference: @unchecked Sendable {
+  package weak let subject: AnyObject?
 
-  package init(_ subject: Subject??) {
-    isNamed = subject != nil
-    self.subject = subject ?? nil
-  }
-
-  /// The subject, `.some(nil)` if it has died, or `nil` if none was named.
-  package var current: Subject?? { isNamed ? .some(subject) : .none }
+  package init(_ subject: AnyObject?) { self.subject = subject }
 }
