@@ -12,7 +12,7 @@ struct StateTurnTests {
 
     func begin() -> Bool { turn.begin() }
     func end() -> Bool { turn.end() }
-    func add(_ number: Int) { turn.add(Unchecked { [made] in made.set(number) }) }
+    func add(_ number: Int) { turn.add { [made] in made.set(number) } }
     func offer() { turn.offer() }
     var isIdle: Bool { turn.isIdle }
 
@@ -93,7 +93,7 @@ struct StateTurnTests {
     do {
       let tracked = Tracked(count)
       var turn = Turn()
-      turn.add(Unchecked { tracked.touch() })
+      turn.add { tracked.touch() }
     }
     #expect(count.current == 0)
   }

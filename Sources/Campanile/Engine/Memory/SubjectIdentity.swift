@@ -20,6 +20,9 @@ package struct SubjectIdentity: @unchecked Sendable {
     extendLifetime(named)
   }
 
+  /// The key of the instance in a table, whose entry keeps this identity.
+  package var key: ObjectIdentifier { name.address }
+
   /// The key that a subject has in a table, whose entry keeps its identity.
   package static func key(of subject: AnyObject) -> ObjectIdentifier {
     SubjectName(subject).address
