@@ -125,11 +125,6 @@ extension Registration {
   /// - Returns: Whether `tellMissed` is to follow, under no lock.
   func takeBackPause() -> Bool { ask(.takeBackPause) }
 
-  /// The registration with its observer, unless it has ended.
-  var live: LiveRegistration? {
-    list.registry.observer(of: self).map { LiveRegistration(registration: self, observer: $0) }
-  }
-
   func tellMissed() {
     list.registry.observer(of: self)?.details?.onResume?(self)
   }

@@ -116,12 +116,12 @@ public final class TokenBag: Sendable {
   /// ``Registration/resume()``; those of one state in the order in which they registered.
   @_optimize(size)
   public func resume() {
-    let resumed = state.withLock { state -> [LiveRegistration] in
+    let resumed = state.withLock { state -> [Registration] in
       if state.pauseCount == 0 { return [] }
       state.pauseCount -= 1
-      return state.registrations.compactMap { $0.takeBackPause() ? $0.live : nil }
+      return state.registrations.filter { $0.takeBackPause() }
     }
-    for one in LiveRegistration.oldestFirst(resumed) { one.registration.tellMissed() }
+    for one in resumed.ordered(by: { $0.id < $1.id }) { one.tellMissed() }
   }
 
   /// Whether the bag is paused.

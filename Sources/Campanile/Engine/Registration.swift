@@ -30,10 +30,4 @@ public struct Registration: Sendable, Hashable {
 struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
-
-  /// Returns the descriptions in the order of registration.
-  @inline(never)
-  static func oldestFirst(_ found: [Self]) -> [Self] {
-    found.ordered { $0.registration.id < $1.registration.id }
-  }
 }
