@@ -194,13 +194,17 @@ extension ObserverRegistry {
   @inline(never)
   func endAll(
     ownedBy owner: AnyObject, of type: (any Any.Type)? = nil, under key: String? = nil,
-    about subject: SubjectName? = nil
+    about subject: AnyObject? = nil
   ) {
+    // Its name is its own while it lives, so it is kept.
+    defer { withExtendedLifetime(subject) {} }
+    let name = subject.flatMap { SubjectName(known: $0) }
+    if subject != nil && name == nil { return }
     // Chosen under the lock, because the lists of live registrations exist there.
     let owned = withState { state in
       (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
         (type == nil || list.valueType == type) && (key == nil || list.topicKey == key)
-          && (subject == nil || list.subject == subject)
+          && (name == nil || list.subject == name)
       }
     }
     for (id, list) in owned { end(Registration(list: list, id: id, counters: nil)) }

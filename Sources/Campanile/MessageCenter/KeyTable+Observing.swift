@@ -27,11 +27,7 @@ extension KeyTable {
   package func removeObservers(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {
-    // Its name is unique while it lives, so it is kept to the end of the look-up.
-    defer { withExtendedLifetime(subject) {} }
-    let name = subject.flatMap { SubjectName(known: $0) }
-    if subject != nil && name == nil { return }
-    registry.endAll(ownedBy: owner, under: key, about: name)
+    registry.endAll(ownedBy: owner, under: key, about: subject)
   }
 
   // MARK: Looking

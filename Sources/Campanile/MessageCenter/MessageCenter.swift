@@ -143,10 +143,7 @@ public final class MessageCenter: Sendable {
   public func removeObservers<M: Message>(
     ownedBy owner: AnyObject, of type: M.Type, about subject: M.Subject
   ) {
-    guard let name = SubjectName(known: subject) else { return }
-    withExtendedLifetime(subject) {
-      registry.endAll(ownedBy: owner, of: type, about: name)
-    }
+    registry.endAll(ownedBy: owner, of: type, about: subject)
   }
 
   /// Ends every observation and every sequence, and refuses later ones.
