@@ -85,7 +85,9 @@ let package = Package(
       name: "TestSupport", dependencies: ["CampanileTesting", "Campanile"],
       path: "Tests/TestSupport"
     ),
-    .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
+    .testTarget(
+      name: "CampanileTests", dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+    ),
     .testTarget(
       name: "CampanileFoundationTests",
       dependencies: [

@@ -67,10 +67,10 @@ public final class NotificationCenter: Sendable {
   /// Posts a notification that came through other centers.
   func post(_ notification: Notification, along path: [PathStep]) {
     let key = notification.name.rawValue
-    guard topics.isHeard(key) else { return }
+    guard topics.keys.isHeard(key) else { return }
     let (posted, subject) = make(
       notification.name, notification.object, notification.userInfo, about: notification.subject)
-    if let audience = topics.audience(of: key) {
+    if let audience = topics.keys.audience(of: key) {
       topics.post(posted, about: subject, along: path, to: audience)
     }
     posted.settle()
@@ -85,7 +85,7 @@ public final class NotificationCenter: Sendable {
     if hub.decodes || instance == nil && anObject != nil && values.count > 0 {
       return postMade(aName, anObject, aUserInfo, about: instance)
     }
-    guard let audience = topics.audience(of: aName.rawValue) else { return }
+    guard let audience = topics.keys.audience(of: aName.rawValue) else { return }
     let posted = PostedNotification(
       hub.makeContent(aName, anObject, aUserInfo, about: instance))
     topics.post(posted, about: instance, to: audience)
@@ -102,9 +102,11 @@ public final class NotificationCenter: Sendable {
     about instance: consuming AnyObject?
   ) {
     let key = name.rawValue
-    guard topics.isHeard(key) else { return }
+    guard topics.keys.isHeard(key) else { return }
     let (posted, subject) = make(name, object, userInfo, about: instance)
-    if let audience = topics.audience(of: key) { topics.post(posted, about: subject, to: audience) }
+    if let audience = topics.keys.audience(of: key) {
+      topics.post(posted, about: subject, to: audience)
+    }
     posted.settle()
   }
 
@@ -226,7 +228,7 @@ public final class NotificationCenter: Sendable {
         request, body, of: name?.rawValue, about: instance.map { .some($0) })
     }
     // No post can be about a value that cannot be compared.
-    guard let subject = values.makeSubject(for: value) else { return topics.ended }
+    guard let subject = values.makeSubject(for: value) else { return topics.keys.ended }
     return topics.register(
       request, body.keeping(subject), of: name?.rawValue, about: .some(subject))
   }
@@ -266,14 +268,16 @@ public final class NotificationCenter: Sendable {
     _ observer: Any, name aName: NSNotification.Name?, object: Any?
   ) {
     if let token = observer as? ObserverToken {
-      if token.matches(name: aName, object: object) { topics.removeObserver(token.registration) }
+      if token.matches(name: aName, object: object) {
+        topics.keys.removeObserver(token.registration)
+      }
       return
     }
     guard let owner = Notification.subject(observer) else { return }
     let subject = subject(object)
     // A value without a subject has no observers.
     if subject == nil && Notification.sender(object) != nil { return }
-    topics.removeObservers(ownedBy: owner, of: aName?.rawValue, about: subject)
+    topics.keys.removeObservers(ownedBy: owner, of: aName?.rawValue, about: subject)
   }
 }
 
@@ -300,7 +304,7 @@ extension NotificationCenter: CustomStringConvertible {
   /// The live observations, one line each.
   ///
   /// Of more than 150 observations, those that are alike share a line with their number.
-  public var description: String { topics.listing(under: "NotificationCenter") }
+  public var description: String { topics.keys.listing(under: "NotificationCenter") }
 }
 
 extension NotificationCenter: CustomReflectable {

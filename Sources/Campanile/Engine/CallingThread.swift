@@ -5,9 +5,6 @@ package enum CallingThread {
   /// The identifier of the thread, which no other living thread has; never 0.
   package static var id: UInt { ThreadRecord.currentID }
 
-  /// How many posts the thread is inside of.
-  package static var postDepth: Int { unsafe ThreadRecord.current.pointee.depth }
-
   // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
 
   /// The number of the reported post whose observer the thread runs; 0 if there is none.

@@ -63,15 +63,18 @@ class AnyObserver: @unchecked Sendable {
   }
 
   /// Decides, just before a call, whether the call may be made.
-  final func claim() -> Claim {
-    // Pairs with `markEnded`, as in `isPlain`.
-    claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
-  }
-
-  /// Decides the same at the place that the value was sent to.
-  final func claimArrival() -> Claim {
-    // Pairs with `markEnded`, as in `isPlain`.
-    claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
+  ///
+  /// An observer of a state that is paused notes that it misses something.
+  ///
+  /// - Parameter atArrival: Whether it is to be called at the place that the value was sent to.
+  final func claim(atArrival: Bool = false) -> Claim {
+    while true {
+      // Pairs with `markEnded`, as in `isPlain`.
+      let word = state.load(ordering: .sequentiallyConsistent)
+      let claim = claim(word, isLast: atArrival || !hasArrival)
+      if claim != .skip || details?.onResume == nil || noteMiss() { return claim }
+      // It has just resumed.
+    }
   }
 
   /// - Parameter isLast: Whether the observer's own closure is called next; only that call uses up
@@ -150,6 +153,11 @@ class AnyObserver: @unchecked Sendable {
       word = seen
     }
     return word & Self.endedBit != 0
+  }
+
+  /// The registration of this observer as `id` in `list`.
+  final func registration(_ id: UInt64, in list: ObserverList) -> Registration {
+    Registration(list: list, id: id, counters: details?.counters)
   }
 
   final var isPaused: Bool {

@@ -29,7 +29,7 @@ extension ObserverList {
       if unsafe !reference.use(call.body) { throw ObservationIsOver() }
     }
     let registration = registry.add(observer, isSwept: true, owner: ObjectIdentifier(object)) {
-      _, _ in .list(self)
+      _, _ in self
     }
     if let registration { lifetime?.add(registration) }
     return registration ?? ended

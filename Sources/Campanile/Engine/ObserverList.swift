@@ -148,8 +148,7 @@ class ObserverList: @unchecked Sendable {
     var found: [LiveRegistration] = []
     for index in 0..<entries.count where entries.address(at: index) != 0 {
       let observer = unsafe observer(at: index, held).takeUnretainedValue()
-      let registration = Registration(
-        list: self, id: entries.number(at: index), counters: observer.details?.counters)
+      let registration = observer.registration(entries.number(at: index), in: self)
       found.append(LiveRegistration(registration: registration, observer: observer))
     }
     return found
@@ -161,28 +160,6 @@ class ObserverList: @unchecked Sendable {
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
     lists.flatMap { $0.members(held) }
-  }
-}
-
-/// The list of a new registration, as a plain word.
-///
-/// Valid while the registry's lock is held: a source keeps its lists, and a list its groups.
-@safe struct Destination {
-  let list: Unmanaged<ObserverList>
-
-  @inline(__always)
-  static func list(_ list: ObserverList) -> Destination {
-    unsafe Destination(list: Unmanaged.passUnretained(list))
-  }
-
-  /// The group of the list for a target, made if there is none.
-  func group(
-    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage,
-    _ held: borrowing ObserverRegistry.Held
-  ) -> Destination {
-    unsafe list._withUnsafeGuaranteedRef {
-      .list($0.group(for: target, mailbox, &garbage, held).list)
-    }
   }
 }
 
@@ -314,7 +291,7 @@ extension ObserverList {
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
-  fileprivate func addToPopulation(_ change: Int32, _ held: borrowing ObserverRegistry.Held) {
+  func addToPopulation(_ change: Int32, _ held: borrowing ObserverRegistry.Held) {
     // Pairs with `isEmpty`: stored before the clock shows the registration. The unlock that follows
     // orders it before this thread's later loads.
     add(change, to: population, held)
@@ -339,7 +316,7 @@ extension ObserverList {
   }
 
   /// Removes a group that has become empty.
-  fileprivate func drop(
+  func drop(
     _ list: GroupList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
     guard let old = currentGroups else { return }
@@ -348,75 +325,5 @@ extension ObserverList {
     let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
     replace(groups, with: new, held)
     if isEmpty { leaveHome(&garbage, held) }
-  }
-}
-
-/// The observers of one list that share a target.
-final class TargetGroup: Sendable {
-  let target: any DeliveryTarget
-  let mailbox: Mailbox
-  let list: GroupList
-
-  fileprivate init(_ target: any DeliveryTarget, _ mailbox: Mailbox, of parent: ObserverList) {
-    self.target = target
-    self.mailbox = mailbox
-    list = GroupList(of: parent)
-    unsafe list.group = Unmanaged.passUnretained(self)
-  }
-}
-
-/// The list of a group.
-///
-/// It does not keep the target: what waits in the target's mailbox keeps this list.
-@safe final class GroupList: ObserverList, @unchecked Sendable {
-  private let name: SubjectName?
-  // A source ends all registrations before its lists can go.
-  private unowned let parent: ObserverList
-  // SAFETY: used by a post that has found the list in its group, whose array its announcement keeps.
-  fileprivate(set) var group: Unmanaged<TargetGroup>?
-
-  fileprivate init(of parent: ObserverList) {
-    self.parent = parent
-    name = parent.subject
-    super.init(registry: parent.registry, valueType: parent.valueType)
-  }
-
-  /// The group, while the list is in it; valid as `entries` is.
-  var targetGroup: TargetGroup? {
-    parent.currentGroups?.groups.first { $0.list === self }
-  }
-
-  override var subject: SubjectName? { name }
-
-  override var root: ObserverList { parent.root }
-
-  override func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {
-    parent.addToPopulation(change, held)
-  }
-
-  override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
-    parent.drop(self, &garbage, held)
-  }
-
-  override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
-    parent.shrink(held)
-  }
-}
-
-/// The groups of a list; replaced as a whole, never changed.
-final class GroupArray: Sendable {
-  let groups: [TargetGroup]
-  /// The only group, if there is one.
-  let only: TargetGroup?
-  let created: UInt64
-
-  init(_ groups: [TargetGroup], created: UInt64) {
-    self.groups = groups
-    only = groups.count == 1 ? groups[0] : nil
-    self.created = created
-  }
-
-  func first(for mailbox: Mailbox) -> TargetGroup? {
-    groups.first { $0.mailbox === mailbox }
   }
 }

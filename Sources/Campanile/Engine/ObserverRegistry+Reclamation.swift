@@ -187,19 +187,27 @@ extension ObserverRegistry {
     if state.owners.values[index].isEmpty { state.owners.remove(at: index) }
   }
 
-  /// Ends the registrations of `owner`, limited to a type of values and a subject if these are given.
+  /// Ends the registrations of `owner`, limited to a type of values, a key and a subject if these are
+  /// given.
   ///
   /// - Complexity: O(*n*) in the registrations of that owner.
   @inline(never)
   func endAll(
-    ownedBy owner: AnyObject, of type: (any Any.Type)? = nil, about subject: SubjectName? = nil
+    ownedBy owner: AnyObject, of type: (any Any.Type)? = nil, under key: String? = nil,
+    about subject: AnyObject? = nil
   ) {
-    let owned = withState { $0.owners[ObjectIdentifier(owner)]?.all ?? [] }
-    for (id, list) in owned {
-      if let type, list.valueType != type { continue }
-      if let subject, list.subject != subject { continue }
-      end(Registration(list: list, id: id, counters: nil))
+    // Its name is its own while it lives, so it is kept.
+    defer { withExtendedLifetime(subject) {} }
+    let name = subject.flatMap { SubjectName(known: $0) }
+    if subject != nil && name == nil { return }
+    // Chosen under the lock, because the lists of live registrations exist there.
+    let owned = withState { state in
+      (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
+        (type == nil || list.valueType == type) && (key == nil || list.topicKey == key)
+          && (name == nil || list.subject == name)
+      }
     }
+    for (id, list) in owned { end(Registration(list: list, id: id, counters: nil)) }
   }
 
   /// Ends what lists hold, each without its parts, oldest first, and refuses every later

@@ -15,18 +15,15 @@
   /// The uncommon fields, in a separate object, so that common envelopes are short.
   fileprivate final class Details: Sendable {
     let lists: Route
-    let oldest: UInt64
     let portion: Portion
     let post: Post
     /// The value as the observers of any topic receive it, if the envelope is for some.
     let wideValue: (any Sendable)?
 
     init(
-      _ lists: Route, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
-      _ wideValue: (any Sendable)?
+      _ lists: Route, _ portion: Portion, _ post: consuming Post, _ wideValue: (any Sendable)?
     ) {
       self.lists = lists
-      self.oldest = oldest
       self.portion = portion
       self.post = post
       self.wideValue = wideValue
@@ -40,18 +37,18 @@
   }
 
   init<Wide: Sendable>(
-    to lists: Route, _ range: ClosedRange<UInt64>, _ portion: Portion = .everyone,
-    _ post: borrowing Post, _ wideValue: WideValue<Wide>?
+    to lists: Route, _ newest: UInt64, _ portion: Portion, _ post: borrowing Post,
+    _ wideValue: WideValue<Wide>?
   ) {
-    newest = range.upperBound
+    self.newest = newest
     isArrival = false
     let isPlain = post.subjectID == nil && post.details == nil && wideValue == nil
-    if isPlain, portion == .everyone, range.lowerBound == 0, let only = lists.only {
+    if isPlain, portion == .everyone, lists.onlyID == nil, let only = lists.only {
       unsafe self.only = only.list
       details = nil
     } else {
       unsafe only = nil
-      details = Details(lists, range.lowerBound, portion, copy post, wideValue?.value)
+      details = Details(lists, portion, copy post, wideValue?.value)
     }
   }
 
@@ -69,7 +66,7 @@
     newest = id
     isArrival = true
     let isPlain = post.subjectID == nil && post.details == nil
-    details = isPlain ? nil : Details(Route(), id, .everyone, copy post, nil)
+    details = isPlain ? nil : Details(Route(), .everyone, copy post, nil)
   }
 
   /// The list and the identifier of the only registration that the envelope is for.
@@ -104,11 +101,10 @@
       registry.settle(section)
       let portion = details.portionNow(registry)
       details.post.context.restore {
-        let range = details.oldest...newest
         if let wideValue = details.wideValue {
-          registry.walk(value, widely: wideValue, details.post, range, portion, &route)
+          registry.walk(value, widely: wideValue, details.post, newest, portion, &route)
         } else {
-          registry.walk(value, WideValue.absent, details.post, range, portion, &route)
+          registry.walk(value, WideValue.absent, details.post, newest, portion, &route)
         }
       }
       registry.exit(section)
@@ -120,7 +116,7 @@
         let section = registry.enter()
         let cursor = unsafe Cursor(only)
         registry.settle(section)
-        registry.walk(value, Post(), 0...newest, registry.everyone, cursor)
+        registry.walk(value, Post(), newest, registry.everyone, cursor)
         registry.exit(section)
       }
     }
@@ -140,7 +136,7 @@
     }
     guard let details, details.post.number != 0 else { return }
     details.lists.registry.note(
-      .dropped, of: details.post, details.lists, details.oldest...newest,
+      .dropped, of: details.post, details.lists, newest,
       details.portion == .ordered ? .ordered : .everyone)
   }
 
@@ -184,10 +180,10 @@ extension ObserverRegistry {
       return postToTargets(value, WideValue.absent, post, newest, portion, &route, section)
     }
     settle(section)
-    let runsInline = leaveRecord(value, WideValue.absent, post, 0...newest, at: stop)
-    walk(value, post, 0...newest, portion, cursor)
+    let runsInline = leaveRecord(value, WideValue.absent, post, newest, at: stop)
+    walk(value, post, newest, portion, cursor)
     if runsInline {
-      runInline(value, WideValue.absent, post, 0...newest, portion, at: stop, section)
+      runInline(value, WideValue.absent, post, newest, portion, at: stop, section)
     }
   }
 
@@ -200,10 +196,10 @@ extension ObserverRegistry {
   ) {
     let stops = route.stops
     settle(section)
-    let inline = stops.filter { leaveRecord(value, wideValue, post, 0...newest, at: $0) }
-    walk(value, wideValue, post, 0...newest, portion, &route)
+    let inline = stops.filter { leaveRecord(value, wideValue, post, newest, at: $0) }
+    walk(value, wideValue, post, newest, portion, &route)
     for stop in inline {
-      runInline(value, wideValue, post, 0...newest, portion, at: stop, section)
+      runInline(value, wideValue, post, newest, portion, at: stop, section)
     }
   }
 
@@ -212,19 +208,19 @@ extension ObserverRegistry {
     let portion = everyone
     let section = enter()
     let list = registration.list
-    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    let cursor = Cursor(list, only: registration.id)
     // Found before the section settles, so that the announcement keeps it. A group that has left
     // its target's list has no registrations either.
     let group = (list as? GroupList)?.targetGroup
     settle(section)
-    let range = registration.id...registration.id
+    let id = registration.id
     if group != nil {
       var stop = Route()
-      stop.all = Cursor(unread: list)
-      let runsInline = leaveRecord(value, WideValue.absent, post, range, at: stop)
-      if runsInline { runInline(value, WideValue.absent, post, range, portion, at: stop, section) }
+      (stop.all, stop.onlyID) = (Cursor(unread: list), id)
+      let runsInline = leaveRecord(value, WideValue.absent, post, id, at: stop)
+      if runsInline { runInline(value, WideValue.absent, post, id, portion, at: stop, section) }
     } else {
-      walk(value, post, range, portion, cursor)
+      walk(value, post, id, portion, cursor)
     }
     exit(section)
   }
@@ -233,8 +229,7 @@ extension ObserverRegistry {
   ///
   /// - Returns: Whether the others are to be called by `runInline`.
   private func leaveRecord<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ newest: UInt64,
     at stop: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
@@ -246,11 +241,11 @@ extension ObserverRegistry {
       if runsInline && !stop.contains(\.hasOrdered) { return true }
       post.tracker?.begin()
       let queued = runsInline ? Portion.ordered : .everyone
-      if post.number != 0 { note(.queued, of: post, stop, range, queued) }
+      if post.number != 0 { note(.queued, of: post, stop, newest, queued) }
       let isTold = post.subjectID != nil && stop.contains(\.hasTold)
       let sent = post.kept(isTold: isTold)
       let envelope = Envelope(
-        to: stop, range, queued, sent, unsafe stop.wide.list == nil ? nil : wideValue)
+        to: stop, newest, queued, sent, unsafe stop.wide.list == nil ? nil : wideValue)
       group.mailbox.append(envelope, value, for: group.target)
       return runsInline
     }
@@ -258,22 +253,21 @@ extension ObserverRegistry {
 
   /// Walks with a value for the observers of any topic whose type is not known.
   fileprivate func walk<Value, Wide: Sendable>(
-    _ value: Value, widely wideValue: Wide, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ value: Value, widely wideValue: Wide, _ post: borrowing Post, _ newest: UInt64,
     _ portion: Portion, _ route: inout Route
   ) {
-    WideValue.with(wideValue) { walk(value, $0, post, range, portion, &route) }
+    WideValue.with(wideValue) { walk(value, $0, post, newest, portion, &route) }
   }
 
   private func runInline<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ range: ClosedRange<UInt64>,
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ newest: UInt64,
     _ portion: Portion, at stop: Route, _ section: CriticalSection
   ) {
     // Observers have run since the section settled: the group may have other memory now.
     reopen(section)
     var route = stop.reread
     settle(section)
-    walk(value, wideValue, post, range, portion.inline, &route)
+    walk(value, wideValue, post, newest, portion.inline, &route)
     // SAFETY: the announcement keeps the group.
     unsafe stop.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
   }

@@ -67,12 +67,6 @@ final class ObserverRegistry: @unchecked Sendable {
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-  /// The identifier of the newest registration, or a later time.
-  var newestID: UInt64 {
-    // No pair: an upper bound of what the asking thread can know of.
-    clock.load(ordering: .acquiring)
-  }
-
   /// The steps at which a test can hold the engine.
   enum Checkpoint: Sendable, Hashable {
     /// A post has announced itself and not read the watermark.
@@ -106,8 +100,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case willAskForUpdater
     /// A thread inside an update has said that it waits for another current value.
     case waitsInsideUpdate
-    /// The engine is about to check whether the owner of a registration has died.
-    case willAskForOwner
   }
 
   @inline(__always)
@@ -250,7 +242,7 @@ extension ObserverRegistry {
 // MARK: - Registering
 
 extension ObserverRegistry {
-  /// Registers `observer` at the destination that `place` finds or makes, under the lock.
+  /// Registers `observer` in the list that `place` finds or makes, under the lock.
   ///
   /// - Parameters:
   ///   - isSwept: Whether the observer has an owner, which is checked from time to time.
@@ -260,16 +252,17 @@ extension ObserverRegistry {
   @inline(never)
   func add(
     _ observer: consuming AnyObserver, isSwept: Bool = false, owner: ObjectIdentifier? = nil,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> ObserverList
   ) -> Registration? {
-    let living = isSwept ? checkOwners() : []
+    // Each registration with an owner checks some others, if it is time to.
+    let living = isSwept ? endDead(withState { $0.ownerSweep.step($1) }) : []
     let location = observer.location
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
     var garbage = Garbage()
     let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
-      let registration = unsafe insert(observer, at: place(&garbage, held), &garbage, held)
+      let registration = unsafe insert(observer, in: place(&garbage, held), &garbage, held)
       if isSwept { state.note(registration, of: owner, living) }
       retire(garbage, &state, held)
       return registration
@@ -286,17 +279,14 @@ extension ObserverRegistry {
   // Apart: it is part of every copy of the above.
   @inline(never)
   private func insert(
-    _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage,
+    _ observer: Unmanaged<AnyObserver>, in list: ObserverList, _ garbage: inout Garbage,
     _ held: borrowing Held
   ) -> Registration {
-    unsafe destination.list._withUnsafeGuaranteedRef { list in
-      list.makeRoom(&garbage, held)
-      let id = nextTime
-      unsafe list.append(observer, id: id, held)
-      show(id, held)
-      let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
-      return Registration(list: list, id: id, counters: counters)
-    }
+    list.makeRoom(&garbage, held)
+    let id = nextTime
+    unsafe list.append(observer, id: id, held)
+    show(id, held)
+    return unsafe observer._withUnsafeGuaranteedRef { $0.registration(id, in: list) }
   }
 
   /// Runs `body` under the lock.
@@ -313,32 +303,18 @@ extension ObserverRegistry {
   @_optimize(size)
   @inline(never)
   func endDead(in list: ObserverList) {
-    let suspects = withState { _, held in ObserverList.members(of: list.parts(held), held) }
-    for suspect in suspects { endDead(suspect.registration, suspect.observer) }
+    endDead(withState { _, held in ObserverList.members(of: list.parts(held), held) })
   }
 
-  /// Ends a registration whose owner has died.
-  func endDead(_ registration: Registration) {
-    if let observer = observer(of: registration) { endDead(registration, observer) }
-  }
-
-  private func endDead(_ registration: Registration, _ observer: AnyObserver) {
-    reach(.willAskForOwner)
-    if observer.details?.isOwnerGone == true { end(registration) }
-  }
-
-  /// Checks the owners of some registrations, if it is time to, and ends those whose owner has
-  /// died.
+  /// Ends the registrations whose owners have died, under no lock, because the question can release
+  /// an owner.
   ///
-  /// Called at each registration with an owner. Owners are checked outside the lock, because the
-  /// check can release one.
-  ///
-  /// - Returns: The registrations whose owners live, to be checked again.
+  /// - Returns: The others.
   @_optimize(size)
-  private func checkOwners() -> [Registration] {
-    let checked = withState { $0.ownerSweep.step($1) }
+  @discardableResult
+  func endDead(_ suspects: [LiveRegistration]) -> [Registration] {
     var living: [Registration] = []
-    for one in checked {
+    for one in suspects {
       if one.observer.details?.isOwnerGone == true {
         end(one.registration)
       } else {

@@ -17,23 +17,20 @@ import Synchronization
   let upper = Atomic<UInt64>(0)
   /// The address of the reservation for a nested post; 0 until the first post needs this one.
   fileprivate let inner = Atomic<UInt>(0)
-  /// How many posts this one is nested in.
-  fileprivate let depth: Int
   /// The outermost reservation of another thread with the same bit, if this one is outermost too.
   fileprivate let next: UnsafeMutablePointer<Reservation>?
 
   fileprivate static func make(
-    depth: Int, next: UnsafeMutablePointer<Reservation>? = nil
+    next: UnsafeMutablePointer<Reservation>? = nil
   ) -> UnsafeMutablePointer<Reservation> {
     // Written at each post, and therefore on cache lines that hold nothing else.
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
     let reservation = unsafe memory.bindMemory(to: Reservation.self, capacity: 1)
-    unsafe reservation.initialize(to: Reservation(depth: depth, next: next))
+    unsafe reservation.initialize(to: Reservation(next: next))
     return unsafe reservation
   }
 
-  private init(depth: Int, next: UnsafeMutablePointer<Reservation>?) {
-    self.depth = depth
+  private init(next: UnsafeMutablePointer<Reservation>?) {
     unsafe self.next = unsafe next
   }
 
@@ -48,7 +45,7 @@ import Synchronization
 
   @inline(never)
   fileprivate borrowing func makeNested() -> UnsafeMutablePointer<Reservation> {
-    let new = unsafe Self.make(depth: depth + 1)
+    let new = unsafe Self.make()
     // Pairs with `nested`: before the nested post announces itself, so that a scan which misses it
     // has stored the clock before that post loads it.
     inner.store(UInt(bitPattern: new), ordering: .sequentiallyConsistent)
@@ -83,9 +80,6 @@ import Synchronization
     unsafe (self.first, free) = (first, first)
     self.bit = bit
   }
-
-  /// How many posts the thread is inside of.
-  var depth: Int { unsafe free.pointee.depth }
 
   /// Whether the calling thread is inside an observer.
   var isInsidePost: Bool { unsafe free != first }
@@ -172,7 +166,7 @@ extension ThreadRecord {
       // No pair: the pool's lock orders all stores.
       let next = unsafe UnsafeMutablePointer<Reservation>(
         bitPattern: newest.pointee.load(ordering: .relaxed))
-      let first = unsafe Reservation.make(depth: 0, next: next)
+      let first = unsafe Reservation.make(next: next)
       // On lines of its own, as a reservation is.
       let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
       let record = unsafe memory.bindMemory(to: ThreadRecord.self, capacity: 1)

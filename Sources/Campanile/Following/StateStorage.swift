@@ -195,17 +195,13 @@ where Update.Value == Value {
 
   @inline(__always)
   private func tell(_ update: Update, _ post: borrowing Post, limit: UInt64) {
-    if registry.isWatched { return tellWatched(update, post, limit: limit) }
-    registry.post(update, post, to: list, in: 0...limit, .everyone)
-  }
-
-  /// Delivers an update and reports the new value, as `leave` does, and not the update.
-  @inline(never)
-  private func tellWatched(_ update: Update, _ post: borrowing Post, limit: UInt64) {
-    let isReported = post.number == 0
-    let post = isReported ? registry.notePosted(update.value, of: list.valueType, post) : copy post
-    registry.postToEach(update, post, to: list, in: 0...limit)
-    if isReported { registry.notePostReturned(list.valueType, post) }
+    if registry.isWatched {
+      // The new value is reported, as by `leave`, and not the update.
+      let value = update.value
+      registry.postWatched(update, reporting: value, post, to: list, upTo: limit)
+    } else {
+      registry.post(update, post, to: list, upTo: limit, .everyone)
+    }
   }
 
   @inline(never)

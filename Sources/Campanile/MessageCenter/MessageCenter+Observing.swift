@@ -142,7 +142,7 @@ extension MessageCenter: MessageSource {
   ) -> Registration {
     if let lifetime { request.lifetimes = [lifetime] }
     return request.register(body, with: registry) {
-      topics.destination(of: M.self, about: subject, registry, &$0, $1)
+      topics.makeList(of: M.self, registry, $1).list(about: subject, &$0, $1)
     } ?? wide.ended
   }
 }

@@ -25,7 +25,7 @@ extension MessageCenter {
   private func deliver<M: Message>(
     _ message: M, _ post: borrowing Post, to topic: Topic, _ limit: UInt64
   ) {
-    registry.post(message, post, to: topic, in: 0...limit)
+    registry.post(message, post, to: topic, upTo: limit)
   }
 
   /// Posts a message without a subject to its topic and to the observers of any message.
@@ -43,12 +43,14 @@ extension MessageCenter {
   private func postAlongRoute<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Topic?, _ limit: UInt64
   ) {
-    if wide.isEmpty {
-      let none: WideValue<PostedMessage>? = nil
-      return registry.post(message, post, to: topic, wide: wide, none, limit)
-    }
-    WideValue.with(PostedMessage(message: message, subject: post.subjectID)) {
-      registry.post(message, post, to: topic, wide: wide, $0, limit)
+    let isWide = !wide.isEmpty
+    let audience = Audience(registry, topic, wide: isWide ? wide : nil, limit)
+    if isWide {
+      WideValue.with(PostedMessage(message: message, subject: post.subjectID)) {
+        registry.post(message, $0, post, to: audience)
+      }
+    } else {
+      registry.post(message, WideValue.absent, post, to: audience)
     }
   }
 }

@@ -37,7 +37,7 @@ public final class MessageCenter: Sendable {
   let registry: ObserverRegistry
   let topics: TopicTable
   /// Observers of any message.
-  let wide: ObserverList
+  let wide: TopicList
   /// The states that `latest(of:)` has made, by message type.
   let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>(.init())
 
@@ -52,8 +52,7 @@ public final class MessageCenter: Sendable {
     self.label = label
     self.registry = registry
     topics = TopicTable()
-    wide = ObserverList(
-      registry: registry, valueType: (any Message).self)
+    wide = TopicList(registry: registry, valueType: (any Message).self)
   }
 
   deinit {
@@ -144,10 +143,7 @@ public final class MessageCenter: Sendable {
   public func removeObservers<M: Message>(
     ownedBy owner: AnyObject, of type: M.Type, about subject: M.Subject
   ) {
-    guard let name = SubjectName(known: subject) else { return }
-    withExtendedLifetime(subject) {
-      registry.endAll(ownedBy: owner, of: type, about: name)
-    }
+    registry.endAll(ownedBy: owner, of: type, about: subject)
   }
 
   /// Ends every observation and every sequence, and refuses later ones.

@@ -59,7 +59,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
 extension ObservationRequest {
   /// Finds or makes the list for a registration, with the registry's lock held.
   typealias Place = (_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) ->
-    Destination
+    ObserverList
 
   /// Registers in the list that `place` finds or makes.
   ///
@@ -90,9 +90,9 @@ extension ObservationRequest {
       observer, isSwept: owner != nil || confinedOwner != nil,
       owner: owner.map { ObjectIdentifier($0) }
     ) { garbage, held in
-      let destination = place(&garbage, held)
-      guard let target, let mailbox else { return destination }
-      return destination.group(for: target, mailbox, &garbage, held)
+      let list = place(&garbage, held)
+      guard let target, let mailbox else { return list }
+      return list.group(for: target, mailbox, &garbage, held).list
     }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }

@@ -96,7 +96,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   }
 
   /// Whether it fills the buffer of a sequence.
-  var isSequence: Bool { traits.buffer != nil }
+  package var isSequence: Bool { traits.buffer != nil }
 
   var traits: BodyTraits { special?.traits ?? BodyTraits() }
 

@@ -52,11 +52,11 @@ package struct SourceList<Value>: Sendable {
   }
 
   /// The identifier of the newest observer, or a later one.
-  package var newestID: UInt64 { registry.newestID }
+  package var newestID: UInt64 { registry.now }
 
-  /// Calls the current observers whose identifiers are in `range`.
-  package func post(_ value: Value, in range: ClosedRange<UInt64>) {
-    registry.post(value, Post(), to: list, in: range)
+  /// Calls the current observers up to the identifier `limit`.
+  package func post(_ value: Value, upTo limit: UInt64) {
+    registry.post(value, Post(), to: list, upTo: limit)
   }
 
   /// Calls only one observer, on its delivery.
@@ -94,7 +94,7 @@ package struct SourceList<Value>: Sendable {
     request.confinedOwner = owner
     if let lifetime = lifetime.storage { request.lifetimes = [lifetime] }
     let observer = AnyObserver.direct(request.traits(BodyTraits(onEnd: onEnd)), body)
-    return request.register(observer, whenRefused: onEnd, with: registry) { _, _ in .list(list) }
+    return request.register(observer, whenRefused: onEnd, with: registry) { _, _ in list }
       ?? ended
   }
 }
@@ -123,7 +123,7 @@ extension ObserverList {
   func register<Value: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>
   ) -> Registration {
-    request.register(body, with: registry) { _, _ in .list(self) } ?? ended
+    request.register(body, with: registry) { _, _ in self } ?? ended
   }
 }
 

@@ -95,15 +95,15 @@ extension ObserverRegistry {
     if isWatched { send(kind, nil, Registration(list: list, id: id, counters: nil), post.details) }
   }
 
-  /// Reports the event of each registration along a route whose identifier is in `range`.
+  /// Reports the event of each registration along a route, up to the identifier `newest`.
   @inline(never)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
-    _ range: ClosedRange<UInt64>, _ portion: Portion
+    _ newest: UInt64, _ portion: Portion
   ) {
     if !isWatched { return }
     let details = post.details
-    forEachObserver(along: lists, range, portion) { observer, registration in
+    forEachObserver(along: lists, newest, portion) { observer, registration in
       send(kind, observer, registration, details)
     }
   }

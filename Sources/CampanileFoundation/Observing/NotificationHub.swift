@@ -264,7 +264,7 @@ package final class NotificationHub: Sendable {
   /// - Returns: The tokens of those feeds, to be removed and released outside the lock.
   private func purge(_ state: inout State) -> [any NSObjectProtocol] {
     guard state.feeds.count >= state.purgeThreshold else { return [] }
-    let unneeded = state.feeds.keys.filter { !topics.isObserved($0?.rawValue) }
+    let unneeded = state.feeds.keys.filter { !topics.keys.isObserved($0?.rawValue) }
       .compactMap { forget($0, &state) }
     state.purgeThreshold = max(64, state.feeds.count * 2)
     return unneeded
@@ -288,7 +288,7 @@ package final class NotificationHub: Sendable {
     let instance = notification.subject
     let isHeard: Bool
     if let name = feed.name {
-      let isDecoded = decodes && topics.isObserved(name.rawValue)
+      let isDecoded = decodes && topics.keys.isObserved(name.rawValue)
       let early = isDecoded ? makeContent(notification, about: instance, by: feed) : nil
       isHeard = topics.postNarrowly(to: name.rawValue, about: instance) {
         let made = early ?? makeContent(notification, about: instance, by: feed)
@@ -310,7 +310,7 @@ package final class NotificationHub: Sendable {
   /// Removes the feed of a name without observers.
   private func stopUnlessNeeded(_ name: Notification.Name?) {
     let unneeded = state.withLock { state in
-      topics.isObserved(name?.rawValue) ? nil : forget(name, &state)
+      topics.keys.isObserved(name?.rawValue) ? nil : forget(name, &state)
     }
     if let unneeded { center?.removeObserver(unneeded) }
   }

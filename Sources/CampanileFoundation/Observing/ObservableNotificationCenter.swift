@@ -101,7 +101,7 @@ extension ObservableNotificationCenter {
     ownedBy owner: AnyObject, of name: Notification.Name? = nil, object: AnyObject? = nil
   ) {
     let topics = allNotifications.base.hub.topics
-    topics.removeObservers(ownedBy: owner, of: name?.rawValue, about: object)
+    topics.keys.removeObservers(ownedBy: owner, of: name?.rawValue, about: object)
   }
 
   /// Reports the posts, calls and registrations of this center that Campanile knows of.
@@ -117,6 +117,6 @@ extension ObservableNotificationCenter {
   /// Use it for debugging. Observers that were added through Foundation's API are not listed,
   /// because Foundation does not expose them. The replacement center lists them too.
   public var registrations: [RegistrationDescription] {
-    allNotifications.base.hub.topics.registrations
+    allNotifications.base.hub.topics.keys.registrations
   }
 }

@@ -208,7 +208,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   private func post(_ change: Change, _ limit: UInt64) {
     noteRound()
-    Scope.withObservers { changes.post(change, in: 0...limit) }
+    Scope.withObservers { changes.post(change, upTo: limit) }
   }
 
   override func reportNewest(_ changed: ChangedPaths) {

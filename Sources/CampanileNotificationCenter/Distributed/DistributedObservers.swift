@@ -1,4 +1,5 @@
 import Campanile
+import CampanileFoundation
 import Dispatch
 import Foundation
 
@@ -14,10 +15,10 @@ final class DistributedObservers: Sendable {
   // MARK: Observing
 
   func isObserved(_ subject: String) -> Bool {
-    topics.isObserved(subject) || topics.isObserved(nil)
+    topics.keys.isObserved(subject) || topics.keys.isObserved(nil)
   }
 
-  func listing(under title: String) -> String { topics.listing(under: title) }
+  func listing(under title: String) -> String { topics.keys.listing(under: title) }
 
   /// - Parameter body: Appends the observer to an audience.
   func add(
@@ -35,15 +36,15 @@ final class DistributedObservers: Sendable {
   /// Ends all observations.
   ///
   /// Posts and calls that wait then reach no observer.
-  func finish() { topics.finish() }
+  func finish() { topics.keys.finish() }
 
-  func remove(_ registration: Registration) { topics.removeObserver(registration) }
+  func remove(_ registration: Registration) { topics.keys.removeObserver(registration) }
 
   func remove(ownedBy owner: AnyObject, _ name: Notification.Name?, _ object: String?) {
     let subject = object.flatMap { objects.subject(equalTo: $0) }
     // An object without a subject has no observers.
     if object != nil && subject == nil { return }
-    topics.removeObservers(
+    topics.keys.removeObservers(
       ownedBy: owner, of: name.map(DistributedPost.subject), about: subject)
   }
 

@@ -169,7 +169,7 @@ struct TurnTests {
         return nil
       }
     ) { value, post, id, list in mailbox.append(value, post, at: id, in: list, for: target) }
-    _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
+    _ = source.registry.add(observer) { [source] _, _ in source.list }
     for number in 0..<1_000 { source.send(number) }
     let drain = Task.detached(executorPreference: executor) {
       await mailbox.drain(.medium, inTaskOf: target)

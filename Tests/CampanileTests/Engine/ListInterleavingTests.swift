@@ -2,6 +2,7 @@
   import Testing
 
   @testable import Campanile
+  @testable import CampanileFoundation
 
   /// Posts held after they have asked which lists have observers, while observers register in
   /// several lists.
@@ -80,7 +81,7 @@
       arguments: [("key", nil), (nil, "key")] as [(String?, String?)])
     func firstOfKey(first: String?, second: String?) {
       let gates = CheckpointGates()
-      let center = KeyedCenter<Int>(registry: gates.makeRegistry())
+      let center = KeyedCenter<Int>(KeyTable(of: Int.self, gates.makeRegistry()))
       let heard = Recorder<String>()
       let observe = { (name: String, key: String?) in
         ObservationToken(

@@ -3,6 +3,7 @@
   import Testing
 
   @testable import Campanile
+  @testable import CampanileFoundation
 
   /// Whatever keeps something is made, used and dropped many times, and nothing is left.
   @Suite("K16 Rounds leave nothing", .ownThread)

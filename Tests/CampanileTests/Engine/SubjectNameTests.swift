@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Campanile
+@testable import CampanileFoundation
 
 @Suite("How subjects are named", .eachKindOfSubject, .ownThread)
 struct SubjectNameTests {
@@ -114,12 +115,13 @@ struct SubjectNameTests {
         guard let successor = successors.player(at: address) else { continue }
         reused.increment()
         center.post(to: "key", about: successor) { 1 }
-        if !center.registrations(ownedBy: owner, about: successor).isEmpty { wrong.increment() }
+        center.keys.removeObservers(ownedBy: owner, about: successor)
+        if !dead.isActive { wrong.increment() }
         let heard = LiveCount()
         let own = observe(successor) { _ in heard.increment() }
         center.post(to: "key", about: successor) { 2 }
         if heard.current != 1 { wrong.increment() }
-        center.removeObservers(ownedBy: owner, of: key, about: successor)
+        center.keys.removeObservers(ownedBy: owner, of: key, about: successor)
         if own.isActive || !dead.isActive { wrong.increment() }
         dead.cancel()
       }

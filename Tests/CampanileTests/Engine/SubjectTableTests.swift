@@ -66,7 +66,7 @@ struct SubjectIndexMemoryTests {
     let players = (0..<500).map { _ in Player() }
     let registrations = players.flatMap { player in
       (0..<observersOfEach).map { _ in
-        registry.add(makeObserver()) { topic.destination(about: SubjectName(player), &$0, $1) }!
+        registry.add(makeObserver()) { topic.list(about: SubjectName(player), &$0, $1) }!
       }
     }
     let staying = 4 * observersOfEach

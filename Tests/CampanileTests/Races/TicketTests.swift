@@ -311,7 +311,6 @@ struct TicketTests {
             ids.record(ThreadRecord.currentID)
             takeOver.pass()
             #expect(!ThreadRecord.isInsidePost)
-            #expect(CallingThread.postDepth == 0)
             #expect(observer.cancelAndWait() == .finished)
             order.record("waited")
           }

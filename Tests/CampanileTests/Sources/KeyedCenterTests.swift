@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Campanile
+@testable import CampanileFoundation
 
 @Suite("A center whose topics are keys", .eachKindOfSubject, .ownThread)
 struct KeyedCenterTests {
@@ -218,7 +219,7 @@ struct KeyedCenterTests {
       let body = ObserverBody<Int> { _ in withExtendedLifetime(probe) {} }
       center.register(.init(), body, of: "key", about: .none).cancel()
     }
-    let watch = center.inspection(named: "center").events.observe { event in
+    let watch = center.keys.inspection(named: "center").events.observe { event in
       guard event.kind == .posted else { return }
       observeForAMoment()
       order.record("reported")
@@ -232,7 +233,7 @@ struct KeyedCenterTests {
   @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
     let center = KeyedCenter<Int>()
-    let failures = Recorder(observing: center.registry.failures)
+    let failures = Recorder(observing: center.keys.registry.failures)
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { _ in throw TestFailure() },
       ObserverBody(inPlace: { _, _ in throw TestFailure() }),
@@ -268,7 +269,7 @@ struct KeyedCenterTests {
     arguments: [nil, "key"])
   func onceWithOwner(key: String?) {
     let center = KeyedCenter<Int>()
-    let failures = Recorder(observing: center.registry.failures)
+    let failures = Recorder(observing: center.keys.registry.failures)
     var registration: Registration?
     do {
       let player = Player()
@@ -340,7 +341,7 @@ struct KeyedCenterTests {
       "K2 a post whose topic has lost its place to that of another key reaches its own observers")
     func placeTaken() throws {
       let gates = CheckpointGates()
-      let center = KeyedCenter<Int>(registry: gates.makeRegistry())
+      let center = KeyedCenter<Int>(KeyTable(of: Int.self, gates.makeRegistry()))
       let (heard, otherHeard) = (Recorder<Int>(), Recorder<Int>())
       // Four topics fill a set from its first place on; a fifth one takes that place.
       let set = try place(of: "key").set

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Campanile
+@testable import CampanileFoundation
 
 @Suite("Sequences", .ownThread)
 struct SequenceTests {

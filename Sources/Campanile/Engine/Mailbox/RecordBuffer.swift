@@ -224,7 +224,9 @@ import Synchronization
       let list = unsafe unsafeDowncast(list, to: ObserverList.self)
       list.registry.endDead(in: list)
     }
-    if let only { only.list.registry.endDead(only) }
+    if let only, let observer = only.list.registry.observer(of: only) {
+      only.list.registry.endDead([LiveRegistration(registration: only, observer: observer)])
+    }
     for tracker in trackers { tracker.end() }
   }
 }

@@ -93,27 +93,22 @@ final class TopicList: ObserverList, @unchecked Sendable {
 /// The changes of the table.
 extension TopicList {
   /// The list for observers of a subject, made if there is none, or this one without a subject.
-  func destination(
-    about subject: SubjectName?, _ garbage: inout Garbage,
-    _ held: borrowing ObserverRegistry.Held
-  ) -> Destination {
-    guard let subject else { return .list(self) }
-    return unsafe list(about: subject, &garbage, held)._withUnsafeGuaranteedRef { .list($0) }
-  }
-
-  /// The list for a subject, made if there is none.
   func list(
-    about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
-  ) -> Unmanaged<ObserverList> {
+    about subject: SubjectName?, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> ObserverList {
+    guard let subject else { return self }
     let key = subject.word
-    if let found = current?.object(of: key) { return unsafe Self.list(at: found) }
+    if let found = current?.object(of: key) {
+      return unsafe Self.list(at: found).takeUnretainedValue()
+    }
     // Pairs with `find`.
     if subject.isTagged { hasTags.store(true, ordering: .releasing) }
     if current?.hasRoom != true { garbage.add(rebuildTable(held)) }
-    let list = unsafe Unmanaged.passRetained(SubjectList(subject, of: self, held) as ObserverList)
-    current!.insert(key, UInt(bitPattern: unsafe list.toOpaque()), held)
+    let list = SubjectList(subject, of: self, held)
+    let address = unsafe Unmanaged.passRetained(list as ObserverList).toOpaque()
+    current!.insert(key, UInt(bitPattern: address), held)
     subjectCount += 1
-    return unsafe list
+    return list
   }
 
   /// Takes out a list that has become empty.
@@ -191,4 +186,11 @@ extension TopicList {
   override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     unsafe topic.shrinkTable(held)
   }
+}
+
+extension ObserverList {
+  /// The key of the topic that the list belongs to, if it has one.
+  ///
+  /// Valid as `root` is.
+  var topicKey: String? { (root as? TopicList)?.key }
 }
