@@ -12,12 +12,12 @@ struct SourceListTests {
   func listed() {
     let registration = list.register(
       .init(file: "Some/File.swift", line: 42), ObserverBody { _ in })
-    let descriptions = registration.sourceRegistrations
+    let descriptions = SourceInspection(registration.list, named: "").registrations
     #expect(descriptions.map(\.registration) == [registration])
     #expect(descriptions.map(\.file) == ["Some/File.swift"])
     #expect(descriptions.map(\.line) == [42])
     registration.cancel()
-    #expect(registration.sourceRegistrations.isEmpty)
+    #expect(SourceInspection(registration.list, named: "").registrations.isEmpty)
   }
 
   @Test("K1 After its end a list refuses, and says so at once")
