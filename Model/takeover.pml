@@ -124,7 +124,7 @@ byte everOpen;
 typedef Hub {
   mtype phase;
   bool alive, stopped, checked;
-  bool lacksMember;
+  bool lacksMember;     /* HubState.missing */
   byte owner, last, since, gap;
   Recovery own, second;
   byte known[2];          /* the highest number of each sender */

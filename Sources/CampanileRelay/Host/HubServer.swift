@@ -54,7 +54,7 @@ final class HubServer: Sendable {
   ///   - generation: Which it is of.
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
-  ///   - lacksMember: Whether another one is alive, and silent.
+  ///   - silent: Another one that is alive, and silent.
   ///   - logLimit: The bytes that its log may have.
   ///   - silenceLimit: The tenths of a second after which a silent member counts as stopped.
   ///   - patience: Those that it waits for members, and for their logs.
@@ -62,7 +62,7 @@ final class HubServer: Sendable {
   ///   - onRefusal: Called on the hub's queue with the reason why a connection was closed.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>,
-    lacksMember: Bool = false, folder: BusFolder, logLimit: Int = HubState.standardLogLimit,
+    silent: MemberID? = nil, folder: BusFolder, logLimit: Int = HubState.standardLogLimit,
     silenceLimit: Int = SilenceLimits().ofMembers, patience: Int? = nil, claim: FileLock,
     onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
@@ -80,7 +80,7 @@ final class HubServer: Sendable {
       State(
         hub: HubState(
           generation: generation, busID: busID, own: own, expected: expected,
-          lacksMember: lacksMember, logLimit: logLimit, silenceLimit: silenceLimit,
+          silent: silent, logLimit: logLimit, silenceLimit: silenceLimit,
           patience: patience),
         expected: expected, accepts: accepts, pulse: pulse))
   }

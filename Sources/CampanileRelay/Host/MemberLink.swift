@@ -310,9 +310,9 @@ final class MemberLink: RelayLink {
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     // The last hub is silent if it is alive.
-    let isSilent = !hubAnswers && hub.flatMap { expected.remove($0) } != nil
+    let silent = hubAnswers ? nil : hub.flatMap { expected.remove($0) }
     let server = try HubServer(
-      generation: generation, busID: busID, own: id, expected: expected, lacksMember: isSilent,
+      generation: generation, busID: busID, own: id, expected: expected, silent: silent,
       folder: folder, logLimit: max(HubState.standardLogLimit, logLimit),
       silenceLimit: silence.ofMembers,
       patience: patience, claim: claim

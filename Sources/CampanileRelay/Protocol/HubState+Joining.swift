@@ -69,7 +69,7 @@ extension HubState {
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
     // What a member lacks that is missing is not known, so all that the members have kept is asked for.
-    gap = lacksMember ? .none : min(since, settled)
+    gap = missing.isEmpty ? min(since, settled) : .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -243,7 +243,7 @@ extension HubState {
     switch phase {
     case .gathering(let expected, let ticks):
       let isOver = ticks + 1 >= patience
-      if isOver && !expected.isEmpty { lacksMember = true }
+      if isOver { missing.formUnion(expected) }
       phase = .gathering(expected: isOver ? [] : expected, ticks: ticks + 1)
       endGathering(&actions)
     case .recovering(let ticks):

@@ -21,9 +21,13 @@ extension HubState {
     // Entries that the member has are not sent to it, and its offer is settled.
     let merged = Recovered.merge(log.entries(since: .none))
       .filter { !offered.contains($0.message.key) }
-    // What others may have received since, and the log never had, is lost, and nobody knows how many.
-    let gap = lowest(for: members[place].joinedAt) < gap ? gap : .none
-    give(merged, floor: max(log.floor, gap), to: place, &actions)
+    let lowest = lowest(for: members[place].joinedAt)
+    var floor = log.floor
+    // What the log never had is lost, and nobody knows how many messages that is.
+    if lowest < gap { floor = max(floor, gap) }
+    // Another one that was missing may alone have what came before the recovery.
+    if lowest < since, missing != [members[place].peer.id] { floor = max(floor, since) }
+    give(merged, floor: floor, to: place, &actions)
     (members[place].collected, members[place].given) = ([], [])
     open(place, &actions)
     handOutAll(&actions)

@@ -29,8 +29,8 @@ struct HubState {
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// Whether a member of an earlier generation lives and did not come in time.
-  var lacksMember: Bool
+  /// The members of earlier generations that live and did not come in time.
+  var missing: Set<MemberID>
   /// The members that took part in the recovery had everything up to here.
   var since = Position.none
   /// Of what was posted up to here, the log may lack what those members knew.
@@ -72,17 +72,17 @@ struct HubState {
   ///   - generation: A number that no hub of this bus has had.
   ///   - own: The member in the hub's process. The transport connects it as any other.
   ///   - expected: The members that are alive. The hub waits for them before it opens.
-  ///   - lacksMember: Whether another one is alive, and silent.
+  ///   - silent: Another one that is alive, and silent.
   ///   - logLimit: The bytes that the hub's log may have.
   ///   - silenceLimit: The ticks of 100 ms after which a silent member counts as stopped.
   ///   - patience: The ticks that the hub waits for members, and then for their logs, if it is to
   ///     wait longer than that.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
-    lacksMember: Bool = false, logLimit: Int = standardLogLimit,
+    silent: MemberID? = nil, logLimit: Int = standardLogLimit,
     silenceLimit: Int = SilenceLimits().ofMembers, patience: Int? = nil
   ) {
-    self.lacksMember = lacksMember
+    missing = silent.map { [$0] } ?? []
     self.silenceLimit = silenceLimit
     self.patience = patience ?? silenceLimit
     self.generation = generation

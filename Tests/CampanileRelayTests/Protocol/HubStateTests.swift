@@ -493,6 +493,19 @@ final class HubStateTests {
     #expect(sent.first == send(2, .lost([.unknown(before: at(2, 3))])))
   }
 
+  @Test("R7 What only another missing member may have is reported to one that is behind")
+  func saysWhatOthersMayHave() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2], silent: 3)
+    _ = join(1, at: at(2, 5))
+    _ = actions { for _ in 1...5 { $0.tick(&$1) } }
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    let lost = HubFrame.lost([.unknown(before: at(2, 5))])
+    _ = join(2, at: at(2, 4))
+    #expect(receive(2, .collectedAll(token: 2, floor: .none)).first == send(2, lost))
+    _ = join(3, at: at(2, 5))
+    #expect(!receive(3, .collectedAll(token: 3, floor: .none)).contains(send(3, lost)))
+  }
+
   @Test("A late member that says nothing keeps nobody waiting")
   func waitsForNobodyWhoIsLate() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [])

@@ -31,9 +31,11 @@ extension Simulation {
     let silent = hubs.last
     hubs.append(process)
     note("\(process.id.rawValue) claims \(highest)")
-    let expected = processes.filter { $0.isAlive && (hubAnswers || $0 !== silent) }.map(\.id)
+    let isSilent = silent?.isAlive == true && silent !== process && !hubAnswers
+    let expected = processes.filter { $0.isAlive && !(isSilent && $0 === silent) }.map(\.id)
     process.hub = HubState(
       generation: highest, busID: 7, own: process.id, expected: expected,
+      silent: isSilent ? silent?.id : nil,
       logLimit: options.logLimit)
   }
 

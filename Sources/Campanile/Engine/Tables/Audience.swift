@@ -67,7 +67,7 @@ extension ObserverRegistry {
     notePostReturned(Value.self, post)
   }
 
-  @inline(never)
+  @inline(__always)
   private func deliver<Value, Wide: Sendable>(
     _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
     _ audience: borrowing Audience, _ portion: Portion
@@ -83,7 +83,7 @@ extension ObserverRegistry {
     }
   }
 
-  @inline(never)
+  @inline(__always)
   private func find(
     _ subject: ObjectIdentifier?, _ audience: borrowing Audience, _ route: inout Route
   ) {
