@@ -13,8 +13,7 @@
  * step NO_LEAVING       CampanileRelay/Host/MemberLink.swift:leave                 and its members leave
  * step NO_PATIENCE      CampanileRelay/Protocol/HubState+Joining.swift:tickJoining a hub does not wait for ever for members
  * step NO_LATE          CampanileRelay/Protocol/HubState+Joining.swift:tickJoining nor for their logs
- * step NO_POSTPONING    CampanileRelay/Protocol/HubState+Repair.swift:tickRepair   one that repairs a stopped member turns to the next
- * step NO_NEXT_REPAIR   CampanileRelay/Protocol/HubState+Repair.swift:repairLeft   and so if it has died
+ * step NO_ASKING        CampanileRelay/Protocol/HubState+Joining.swift:endRecovery and asks those who came meanwhile when it is open
  * step NO_FLUSH_AGAIN   CampanileRelay/Protocol/Outbox.swift:close                 a flush is sent again to the next hub
  * step NO_PONG          CampanileRelay/Protocol/MemberState.swift:endRead          members acknowledge what they have read
  * step SILENT_AWAITED   CampanileRelay/Protocol/HubState.swift:tick                a flush does not wait for who is silent
@@ -46,7 +45,6 @@ bool isUp[GENS + 1];
 byte owner[GENS + 1];
 mtype phase[GENS + 1];
 byte expected[GENS + 1];
-byte repair[GENS + 1];        /* the member that is repaired, plus one */
 
 /* Members, and the connection of each. */
 byte at[PROCESSES];
@@ -67,7 +65,7 @@ ltl end { <>[] settled }
 
 /* HubServer.close */
 inline closeHub(g) {
-  isUp[g] = false; phase[g] = 0; expected[g] = 0; repair[g] = 0
+  isUp[g] = false; phase[g] = 0; expected[g] = 0
 }
 
 /* BusFolder.claim, MemberLink.become */
@@ -91,13 +89,6 @@ inline disconnect(i) {
 /* HubState.open; Outbox.send */
 #define open(i) stage[i] = opening
 
-/* HubState.repairNext */
-inline repairNext(g) {
-  each (n) {
-    when(phase[g] == isOpen && !repair[g] && isIn(n, g) && stage[n] == late && !isStopped[n], repair[g] = n + 1; stage[n] = collect)
-  }
-}
-
 /* HubState.endRecovery */
 inline endRecovery(g) {
   isComplete = (phase[g] == recovering);
@@ -106,8 +97,14 @@ inline endRecovery(g) {
   }
   when(isComplete,
     phase[g] = isOpen;
-    each (n) { when(isIn(n, g) && (stage[n] == read || stage[n] == joining), open(n)) }
-    repairNext(g))
+    each (n) {
+      if
+      :: isIn(n, g) && (stage[n] == read || stage[n] == joining) -> open(n)
+      /* HubState.askLate */
+      :: isIn(n, g) && stage[n] == late && !NO_ASKING -> stage[n] = collect
+      :: else
+      fi
+    })
 }
 
 /* HubState.endGathering */
@@ -151,25 +148,23 @@ proctype Connection(byte j) {
   do
   :: atomic { stage[j] != away && isUp[at[j]] && runs(owner[at[j]]) -> g = at[j];
       if
-      /* HubState.remove, HubState.repairLeft */
+      /* HubState.remove */
       :: isDead[j] ->
         at[j] = 0; stage[j] = away; ping[j] = false; pong[j] = false;
         step(DEAD_AWAITED, awaited = awaited & ~BIT(j));
         when(j == F, flush = ended);
         endFlushes(g);
-        endRecovery(g);
-        when(repair[g] == j + 1 && !NO_NEXT_REPAIR, repair[g] = 0; repairNext(g))
+        endRecovery(g)
       /* HubState.join */
       :: !isDead[j] && stage[j] == hello ->
         expected[g] = expected[g] & ~BIT(j);
-        stage[j] = (phase[g] == gathering -> joining : late);
-        endGathering(g);
-        repairNext(g)
-      /* HubState.collectedAll, HubState.endRepair */
+        stage[j] = (phase[g] == gathering -> joining : (phase[g] == isOpen -> collect : late));
+        endGathering(g)
+      /* HubState.collectedAll, HubState.repair */
       :: !isDead[j] && stage[j] == collected ->
         stage[j] = read;
         if
-        :: repair[g] == j + 1 -> repair[g] = 0; open(j); repairNext(g)
+        :: phase[g] == isOpen -> open(j)
         :: else -> endRecovery(g)
         fi
       /* HubState.flush */
@@ -217,10 +212,7 @@ proctype Clock(byte i) {
             when(isIn(n, g) && stage[n] == isOpen && (awaited & BIT(n)) && !pong[n], ping[n] = true);
             when(isStopped[n] && !SILENT_AWAITED, awaited = awaited & ~BIT(n))
           }
-          endFlushes(g);
-          /* HubState.tickRepair */
-          when(repair[g] && isStopped[repair[g] - 1] && !NO_POSTPONING, stage[repair[g] - 1] = late; repair[g] = 0);
-          repairNext(g)
+          endFlushes(g)
         :: else
         fi
       }
