@@ -41,7 +41,7 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 }
 
 extension KeyPathChanges: Traceable {
-  /// What shows the changes that have observers, as posts, and all observers of the key path: those
+  /// A view of the changes that have observers, as posts, and all observers of the key path: those
   /// of controllers, and one for each value of this type.
   public var inspection: SourceInspection { base.registration.inspection(named: base.name) }
 }

@@ -97,7 +97,7 @@ extension Broadcaster where Element == Void {
 }
 
 extension Broadcaster: Traceable, CustomStringConvertible, CustomReflectable {
-  /// What shows the events and the observers of the broadcaster.
+  /// A view of the events and the observers of the broadcaster.
   public var inspection: SourceInspection {
     SourceInspection(list, named: "Broadcaster of \(Element.self)")
   }

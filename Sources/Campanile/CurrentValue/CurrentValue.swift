@@ -181,7 +181,7 @@ extension CurrentValue: StateBase {
 }
 
 extension CurrentValue: Traceable, CustomStringConvertible, CustomReflectable {
-  /// What shows the events and the observers of the state.
+  /// A view of the events and the observers of the state.
   public var inspection: SourceInspection {
     SourceInspection(list, named: "CurrentValue of \(Value.self)")
   }

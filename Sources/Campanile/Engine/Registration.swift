@@ -34,7 +34,7 @@ extension Registration {
 }
 
 extension ObserverList {
-  /// What a source returns if it refuses a registration.
+  /// The handle that a source returns if it refuses a registration.
   var ended: Registration { Registration(list: self, id: 0, counters: nil) }
 }
 

@@ -34,7 +34,7 @@ extension KeyTable {
 
   // MARK: Looking
 
-  /// What shows the events and the observers of the center.
+  /// A view of the events and the observers of the center.
   package func inspection(named name: String) -> SourceInspection {
     SourceInspection(self, named: name)
   }

@@ -1,5 +1,5 @@
 extension MessageCenter: Traceable, CustomStringConvertible, CustomReflectable {
-  /// What shows the events and the observers of the center.
+  /// A view of the events and the observers of the center.
   public var inspection: SourceInspection {
     SourceInspection(self, named: label.isEmpty ? "MessageCenter" : "MessageCenter \(label)")
   }

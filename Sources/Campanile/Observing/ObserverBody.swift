@@ -163,7 +163,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   }
 }
 
-/// What is known of an observer body, beside its closure.
+/// The facts about an observer body, beside its closure.
 struct BodyTraits: Sendable {
   /// The name of the delivery in descriptions, if it is not that of the request.
   var name: String?

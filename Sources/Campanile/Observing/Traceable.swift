@@ -5,7 +5,7 @@
 /// events. A source of your own passes on the ``inspection`` of the source that it is made of, such as
 /// `keys.inspection.named("keyboard")`.
 public protocol Traceable: Sendable {
-  /// What shows the events and the observers of the source.
+  /// A view of the events and the observers of the source.
   var inspection: SourceInspection { get }
 }
 
@@ -60,7 +60,7 @@ extension Traceable where Self: AnyObject {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What shows the events and the observers of a source; it may keep the source alive.
+/// A view of the events and the observers of a source; it may keep the source alive.
 public struct SourceInspection: Traceable {
   fileprivate let source: any InspectedSource
   /// The name of the source in traces.

@@ -77,7 +77,7 @@ extension AnyObserver {
   var isLive: Bool { details?.isOwnerGone != true && !isEnded }
 }
 
-/// What is listed: a source, or one of its lists.
+/// A source, or one of its lists, whose registrations are listed.
 protocol InspectedSource: AnyObject, Sendable {
   var registry: ObserverRegistry { get }
 

@@ -38,7 +38,7 @@ public struct NotificationSource: ObservationSource {
 }
 
 extension NotificationSource: Traceable {
-  /// What shows the events and the live observations of the center that Campanile knows of, for all
+  /// A view of the events and the live observations of the center that Campanile knows of, for all
   /// names; see ``ObservableNotificationCenter/events``.
   public var inspection: SourceInspection {
     base.hub.lasting().topics.keys.inspection(named: "NotificationCenter")

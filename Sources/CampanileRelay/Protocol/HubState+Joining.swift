@@ -68,7 +68,7 @@ extension HubState {
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
-    // What a member lacks that is missing is not known, so all that the members have kept is asked for.
+    // A member that is missing may lack anything, so all that the members have kept is asked for.
     gap = missing.isEmpty ? min(since, settled) : .none
     phase = .recovering(ticks: 0)
     lastToken += 1

@@ -23,7 +23,7 @@ extension HubState {
       .filter { !offered.contains($0.message.key) }
     let lowest = lowest(for: members[place].joinedAt)
     var floor = log.floor
-    // What the log never had is lost, and nobody knows how many messages that is.
+    // The messages that the log never had are lost, and nobody knows how many they are.
     if lowest < gap { floor = max(floor, gap) }
     // Another one that was missing may alone have what came before the recovery.
     if lowest < since, missing != [members[place].peer.id] { floor = max(floor, since) }

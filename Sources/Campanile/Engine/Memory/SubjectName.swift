@@ -41,7 +41,7 @@ struct SubjectName: Sendable, Equatable {
     }
   }
 
-  /// What is at the address, while the subject is kept: an object that Swift counts.
+  /// The object at the address, which Swift counts, while the subject is kept.
   ///
   /// To move an unowned reference to it counts nothing, and to end one frees its memory at most: both
   /// may be done under a lock.
