@@ -157,6 +157,7 @@ let package = Package(
     .testTarget(
       name: "CampanileTestingXCTests", dependencies: ["CampanileTesting", "Campanile"]
     ),
+    .executableTarget(name: "journeys", dependencies: ["Campanile"], path: "Tests/Journeys"),
     .executableTarget(
       name: "conformance",
       dependencies: [
