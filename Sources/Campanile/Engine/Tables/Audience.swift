@@ -72,6 +72,28 @@ extension ObserverRegistry {
     _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
     _ audience: borrowing Audience, _ portion: Portion
   ) {
+    if wideValue == nil, let only = onlyCursor(post.subjectID, audience) {
+      deliver(value, post, audience.section, portion, only)
+    } else {
+      deliverAlongRoute(value, wideValue, post, audience, portion)
+    }
+  }
+
+  /// Posts to one list, and takes little of the stack.
+  @inline(never)
+  private func deliver<Value>(
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ portion: Portion,
+    _ only: Cursor
+  ) {
+    settle(section)
+    walk(value, post, section.watermark, portion, only)
+  }
+
+  @inline(never)
+  private func deliverAlongRoute<Value, Wide: Sendable>(
+    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
+    _ audience: borrowing Audience, _ portion: Portion
+  ) {
     let section = audience.section
     var route = Route()
     find(post.subjectID, audience, &route)
@@ -81,6 +103,16 @@ extension ObserverRegistry {
       settle(section)
       walk(value, wideValue, post, section.watermark, portion, &route)
     }
+  }
+
+  /// The only list that a post may reach, unless one of its observers waits for the value elsewhere.
+  @inline(never)
+  private func onlyCursor(
+    _ subject: ObjectIdentifier?, _ audience: borrowing Audience
+  ) -> Cursor? {
+    var route = Route()
+    find(subject, audience, &route)
+    return route.hasGroups ? nil : route.only
   }
 
   @inline(__always)
