@@ -253,6 +253,7 @@ extension HubState {
       for place in members.indices
       where members[place].collectToken != nil && members[place].silentTicks >= patience {
         (members[place].stage, members[place].collectToken) = (.late, nil)
+        missing.insert(members[place].peer.id)
       }
       endRecovery(&actions)
     case .open: break

@@ -29,7 +29,7 @@ struct HubState {
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// The members of earlier generations that live and did not come in time.
+  /// The members of earlier generations that live, and did not come or send their logs in time.
   var missing: Set<MemberID>
   /// The members that took part in the recovery had everything up to here.
   var since = Position.none

@@ -506,6 +506,19 @@ final class HubStateTests {
     #expect(!receive(3, .collectedAll(token: 3, floor: .none)).contains(send(3, lost)))
   }
 
+  @Test("R7 What a member may have that sends no log in time is reported to one that is behind")
+  func saysWhatASilentLogMayHave() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2], silent: 3)
+    _ = join(1, at: at(2, 5))
+    _ = join(2, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    let asked = actions { for _ in 1...5 { $0.tick(&$1) } }
+    #expect(asked.contains(send(2, .collect(token: 2, since: at(2, 5)))))
+    _ = join(3, at: at(2, 4))
+    let lost = HubFrame.lost([.unknown(before: at(2, 5))])
+    #expect(receive(3, .collectedAll(token: 3, floor: .none)).first == send(3, lost))
+  }
+
   @Test("A late member that says nothing keeps nobody waiting")
   func waitsForNobodyWhoIsLate() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
