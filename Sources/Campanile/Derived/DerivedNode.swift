@@ -18,8 +18,3 @@ final class DerivedNode<Value: Sendable>: Sendable {
       onEnd: { storage.finish() })
   }
 }
-
-/// Finds the node of a derived state while it is observed.
-struct NodeReference<Value: Sendable>: Sendable {
-  weak var node: DerivedNode<Value>?
-}

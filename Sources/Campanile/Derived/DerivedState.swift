@@ -62,7 +62,8 @@ private final class DerivedState<Value: Sendable>: StateBase {
   private let tapAll: @Sendable (Taps) -> @Sendable () -> Value
   /// Computes the value from the only state that this one is derived from; `nil` if there are several.
   private let readDirectly: (@Sendable () -> Value)?
-  private let found = Locked(NodeReference<Value>())
+  /// The node, while the state is observed.
+  private let node = Locked<@Sendable () -> DerivedNode<Value>?>({ nil })
 
   init<First, each Other>(
     of first: any StateBase<First>, _ others: repeat any StateBase<each Other>,
@@ -95,18 +96,17 @@ private final class DerivedState<Value: Sendable>: StateBase {
   func home(
     _ location: CallSite
   ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
-    let node = node(for: location)
+    let node = node.withLock { $0() } ?? makeNode(location)
     return (node.storage, node)
   }
 
-  /// The node, which is made for the first observer.
-  private func node(for location: CallSite) -> DerivedNode<Value> {
-    if let node = found.withLock({ $0.node }) { return node }
+  /// Makes the node for the first observer.
+  private func makeNode(_ location: CallSite) -> DerivedNode<Value> {
     // Made without the lock: the state's closure computes the first value.
     let new = DerivedNode(self, location)
-    return found.withLock { found in
-      if let other = found.node { return other }
-      found.node = new
+    return node.withLock { node in
+      if let other = node() { return other }
+      node = { [weak new] in new }
       return new
     }
   }

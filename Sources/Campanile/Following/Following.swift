@@ -8,8 +8,7 @@ struct StateUpdate<Value: Sendable>: StateUpdating {
 
   @inline(__always)
   init(value: Value, revision: UInt64) {
-    self.value = value
-    self.revision = revision
+    (self.value, self.revision) = (value, revision)
   }
 }
 

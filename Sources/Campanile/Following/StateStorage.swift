@@ -23,15 +23,9 @@ where Update.Value == Value {
 
   // MARK: The value
 
-  var value: Value {
-    checkAccess()
-    return withCurrent { $1 }
-  }
+  var value: Value { withCurrent { $1 } }
 
-  var newest: Update {
-    checkAccess()
-    return withCurrent { Update(value: $1, revision: $0.revision) }
-  }
+  var newest: Update { withCurrent { Update(value: $1, revision: $0.revision) } }
 
   // Not inlined, where the type of the updates would have to be looked up, and compiled once instead
   // of once for each type of value, which made a client 2 % larger.
@@ -39,22 +33,13 @@ where Update.Value == Value {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func set(_ newValue: Value, trackedBy tracker: DeliveryTracker? = nil) {
-    checkAccess()
-    if tracker == nil && !ContextCarrier.isAnyInstalled {
-      set(newValue, nil, nil)
-    } else {
-      setInContext(newValue, tracker)
-    }
+    if tracker == nil && !ContextCarrier.isAnyInstalled { return set(newValue, nil, nil) }
+    setInContext(newValue, tracker)
   }
 
   @inline(never)
   private func setInContext(_ newValue: Value, _ tracker: DeliveryTracker?) {
     set(newValue, context, tracker)
-  }
-
-  /// The context to restore where another thread delivers an update.
-  private var context: PostContext? {
-    ContextCarrier.isAnyInstalled ? PostContext.current : nil
   }
 
   @inline(__always)
@@ -69,16 +54,18 @@ where Update.Value == Value {
     _ = consume other
   }
 
+  /// The context to restore where another thread delivers an update.
+  private var context: PostContext? {
+    ContextCarrier.isAnyInstalled ? PostContext.current : nil
+  }
+
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
     let context = context
     var made: (value: Value, place: Place)?
     defer { if let made { tell(made.value, made.place) } }
     let updates = ThreadUpdates()
-    let isNested = updates.isInside
-    if isNested { note(updates) }
-    return try current.withLock(waiting: { $0() }) { head, value in
-      if isNested { updates.endWait() }
+    return try current.withLock(waiting: { wait($0) }) { head, value in
       updater.store(updates.thread, ordering: .relaxed)
       updates.beginUpdate()
       defer {
@@ -102,23 +89,19 @@ where Update.Value == Value {
   private func withCurrent<Result: Sendable>(
     _ body: (inout sending StateHead, inout Value) -> Result
   ) -> Result {
-    current.withLock(waiting: { wait($0) }) { body(&$0, &$1) }
+    checkAccess()
+    return current.withLock(waiting: { wait($0) }) { body(&$0, &$1) }
   }
 
   /// Waits for another thread, which may be updating the value.
   @inline(never)
   private func wait(_ wait: () -> Void) {
     let updates = ThreadUpdates()
-    if updates.isInside { note(updates) }
-    wait()
-    if updates.isInside { updates.endWait() }
-  }
-
-  /// Records that a thread inside an update is about to wait for this value.
-  @inline(never)
-  private func note(_ updates: ThreadUpdates) {
+    if !updates.isInside { return wait() }
     updates.beginWait { [self] in updaterNow }
     registry.reach(.waitsInsideUpdate)
+    wait()
+    updates.endWait()
   }
 
   @inline(never)
@@ -219,7 +202,6 @@ where Update.Value == Value {
   @_optimize(size)
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
-    checkAccess()
     registry.withState { $0.isFinished = true }
     withCurrent { head, _ in
       head.turn.add { [registry, list] in
@@ -248,7 +230,6 @@ where Update.Value == Value {
     if following.isInitial {
       tellNewest(to: registration)
     } else if following.beginsSilently {
-      checkAccess()
       withCurrent { head, value in following.begin(with: value, head.revision) }
     }
     return registration
@@ -258,7 +239,6 @@ where Update.Value == Value {
   ///
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
-    checkAccess()
     let details = registry.makeDetails(context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)

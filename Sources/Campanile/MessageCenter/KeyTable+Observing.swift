@@ -10,9 +10,7 @@ extension KeyTable {
     let name = subject.map { SubjectName($0) }
     // Kept until the registration holds its name.
     defer { withExtendedLifetime(subject) {} }
-    if let subject, let lifetime = registry.lifetime(ofSubject: subject) {
-      request.lifetimes = [lifetime]
-    }
+    if let subject { request.subjectLifetime = registry.lifetime(ofSubject: subject) }
     return request.register(body, with: registry) {
       list(of: key, about: name, &$0, $1)
     } ?? ended

@@ -140,9 +140,10 @@ extension MessageCenter: MessageSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
   ) -> Registration {
-    if let lifetime { request.lifetimes = [lifetime] }
+    request.subjectLifetime = lifetime
     return request.register(body, with: registry) {
-      topics.makeList(of: M.self, registry, $1).list(about: subject, &$0, $1)
+      let topic = topics.makeList(of: M.self, registry, $1)
+      return if let subject { topic.list(about: subject, &$0, $1) } else { topic }
     } ?? wide.ended
   }
 }

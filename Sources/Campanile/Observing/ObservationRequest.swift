@@ -7,25 +7,23 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var owner: (any AnyObject & Sendable)?
   /// An owner of any class instead.
   var confinedOwner: OwnerReference<AnyObject>?
-  var delivery = Delivery.immediate
-  var buffering: Buffering
+  /// An asynchronous observer has a buffering without a place.
+  var delivery: Delivery
   var location: CallSite
-  /// The lifetimes of the subject and the owner, as far as they have one, which end the registration.
-  var lifetimes: [EndActions] = []
+  /// The lifetimes of the subject and the owner, if they have one, which end the registration.
+  var subjectLifetime: EndActions?
+  var ownerLifetime: EndActions?
   package var options: SourceOptions
   /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
 
-  /// - Parameter buffering: That of an asynchronous observer, which needs no place.
   @inline(never)
   init(
     owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
-    buffering: Buffering? = nil, _ location: CallSite, _ options: SourceOptions = SourceOptions()
+    _ location: CallSite, _ options: SourceOptions = SourceOptions()
   ) {
-    buffering?.checkCapacity()
     self.owner = owner
     self.delivery = delivery
-    self.buffering = buffering ?? delivery.buffering
     self.options = options
     self.location = location
   }
@@ -74,7 +72,7 @@ extension ObservationRequest {
       let traits = ObserverTraits(location: location, isOnce: options.isOnce)
       return registry.add(.direct(traits, plain), to: place)
     }
-    if let owner, let lifetime = registry.lifetime(ofOwner: owner) { lifetimes.append(lifetime) }
+    if let owner { ownerLifetime = registry.lifetime(ofOwner: owner) }
     return register(makeObserver(body), whenRefused: body.traits.onEnd, with: registry, in: place)
   }
 
@@ -84,7 +82,7 @@ extension ObservationRequest {
     in place: Place
   ) -> Registration? {
     // An observer with its own buffer belongs to no group.
-    let target = buffering == .unbounded ? delivery.target : nil
+    let target = delivery.buffering == .unbounded ? delivery.target : nil
     let mailbox = target?.mailbox
     let registration = registry.add(
       observer, isSwept: owner != nil || confinedOwner != nil,
@@ -95,7 +93,8 @@ extension ObservationRequest {
       return list.group(for: target, mailbox, &garbage, held).list
     }
     if let registration {
-      for lifetime in lifetimes { lifetime.add(registration) }
+      subjectLifetime?.add(registration)
+      ownerLifetime?.add(registration)
     } else {
       whenRefused?()
     }
@@ -105,13 +104,14 @@ extension ObservationRequest {
   /// Whether the registration needs nothing except the closure to call.
   private var isPlain: Bool {
     owner == nil && confinedOwner == nil && delivery.target == nil && !delivery.isOrdered
-      && buffering == .unbounded && lifetimes.isEmpty && onResume == nil
+      && delivery.buffering == .unbounded && subjectLifetime == nil && ownerLifetime == nil
+      && onResume == nil
   }
 
   private func makeObserver<Value: Sendable>(_ body: ObserverBody<Value>) -> AnyObserver {
     var traits = body.traits
     // Before the others, whose type the runtime has to look up.
-    if buffering == .unbounded, let body = body.plain {
+    if delivery.buffering == .unbounded, let body = body.plain {
       return .direct(self.traits(traits), body)
     }
     let mailbox: Mailbox
@@ -119,19 +119,19 @@ extension ObservationRequest {
     let arrival: IndirectObserver<Value>.Arrival
     switch body.kind {
     case .synchronous(let body):
-      guard buffering != .unbounded else {
+      guard delivery.buffering != .unbounded else {
         return IndirectObserver<Value>(self.traits(traits), body)
       }
       // Only places have buffers.
       target = delivery.target!
-      mailbox = Mailbox(buffering, clock: target.mailbox.clock)
+      mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
       arrival = { value, post, id, list in
         try body(value, post, id, list)
         return nil
       }
     case .asynchronous(let body):
-      let runner = AsyncRunner(buffering)
+      let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
       traits.atEnd { runner.end() }
       let prepare = preparation(of: body, mailbox, traits.name)
@@ -197,9 +197,10 @@ extension ObservationRequest {
       isTold: body.isTold, isLasting: body.isLasting)
     if isPlain && body.name == nil && body.buffer == nil && body.onEnd == nil { return traits }
     var onEnd: (@Sendable (Registration) -> Void)?
-    if !lifetimes.isEmpty || body.onEnd != nil {
-      onEnd = { [lifetimes, bodyEnds = body.onEnd] registration in
-        for lifetime in lifetimes { lifetime.remove(registration) }
+    if subjectLifetime != nil || ownerLifetime != nil || body.onEnd != nil {
+      onEnd = { [subjectLifetime, ownerLifetime, bodyEnds = body.onEnd] registration in
+        subjectLifetime?.remove(registration)
+        ownerLifetime?.remove(registration)
         bodyEnds?()
       }
     }

@@ -157,7 +157,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      buffering: buffering, CallSite(file: file, line: line), options.settings)
+      on: Delivery(target: nil, buffering: buffering), CallSite(file: file, line: line),
+      options.settings)
     return ObservationToken(register(request, ObserverBody(async: observer)))
   }
 
@@ -183,7 +184,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, buffering: buffering, CallSite(file: file, line: line), options.settings)
+      owner: owner, on: Delivery(target: nil, buffering: buffering),
+      CallSite(file: file, line: line), options.settings)
     return register(request, ObserverBody(owner, async: observer))
   }
 

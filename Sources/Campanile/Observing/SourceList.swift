@@ -92,7 +92,7 @@ package struct SourceList<Value>: Sendable {
   ) -> Registration {
     var request = ObservationRequest(file: file, line: line)
     request.confinedOwner = owner
-    if let lifetime = lifetime.storage { request.lifetimes = [lifetime] }
+    request.ownerLifetime = lifetime.storage
     let observer = AnyObserver.direct(request.traits(BodyTraits(onEnd: onEnd)), body)
     return request.register(observer, whenRefused: onEnd, with: registry) { _, _ in list }
       ?? ended

@@ -77,7 +77,7 @@ struct KeyedCenterTests {
         ObserverBody { [heard] in heard.record($0) }, of: nil, about: player))
     let async = ObservationToken(
       center.register(
-        ObservationRequest(buffering: .oldest(1), location),
+        ObservationRequest(on: Delivery(target: nil, buffering: .oldest(1)), location),
         ObserverBody(async: {
           inbox.record($0)
           await gate.pass()

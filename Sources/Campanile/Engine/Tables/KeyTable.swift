@@ -68,7 +68,7 @@ package final class KeyTable: Sendable {
     _ held: borrowing ObserverRegistry.Held
   ) -> ObserverList {
     let topic = key.map { makeTopic(of: $0, &garbage, held) } ?? wide
-    return topic.list(about: name, &garbage, held)
+    return if let name { topic.list(about: name, &garbage, held) } else { topic }
   }
 
   /// The topic of a key, made if there is none.

@@ -92,11 +92,10 @@ final class TopicList: ObserverList, @unchecked Sendable {
 
 /// The changes of the table.
 extension TopicList {
-  /// The list for observers of a subject, made if there is none, or this one without a subject.
+  /// The list for observers of a subject, made if there is none.
   func list(
-    about subject: SubjectName?, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+    about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> ObserverList {
-    guard let subject else { return self }
     let key = subject.word
     if let found = current?.object(of: key) {
       return unsafe Self.list(at: found).takeUnretainedValue()
