@@ -29,7 +29,7 @@
  * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
  * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new (run 2)
  * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join            who comes late is repaired (run 4)
- * step NOT_ALL_COLLECTED        CampanileRelay/Protocol/HubState+Joining.swift:endGathering    all of it, if one is missing who may lack more (run 4)
+ * step ONLY_SINCE_COLLECTED     CampanileRelay/Protocol/HubState+Joining.swift:endGathering    more of it, if one is missing who may lack more (run 4)
  * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts (run 4)
  * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now (run 4)
  * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known (run 4)
@@ -126,6 +126,7 @@ typedef Hub {
   bool alive, stopped, checked;
   bool lacksMember;     /* HubState.missing */
   byte owner, last, since, gap;
+  byte stable;            /* the highest that it can be: the lowest position of all members */
   Recovery own, second;
   byte known[2];          /* the highest number of each sender */
   byte log[MESSAGES];     /* positions */
@@ -218,11 +219,21 @@ inline claim(i) {
   hub[highest].owner = OWNER(i);
   /* Those who live and were there, but for the one in whose process the silent hub is. */
   hub[highest].expected = everOpen;
+  hub[highest].stable = NONE;
+  x = NONE;
   each (n, MEMBERS) {
     hub[highest].stage[n] = nothing;
     when(member[n].stage != away, add(hub[highest].expected, n));
+    when(!member[n].dead && has(everOpen, n),
+      hub[highest].stable = MIN(hub[highest].stable, member[n].position);
+      when(member[n].second.isKnown, x = member[n].second.since));
     when(!member[n].dead && isHeldUp(n), hub[highest].lacksMember = true);
     when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
+  }
+  /* What a hub says is stable is nothing that it collected, as long as somebody is missing. */
+  each (n, MEMBERS) {
+    when(!member[n].dead && has(everOpen, n) && GENERATION(member[n].position) < 2,
+      hub[highest].stable = MIN(hub[highest].stable, x))
   }
   n = 0
 }
@@ -494,7 +505,7 @@ inline repair(g, i) {
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  H.alive = false; H.checked = false; H.lacksMember = false; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.forgotten = 0;
+  H.alive = false; H.checked = false; H.lacksMember = false; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
   H.known[0] = 0; H.known[1] = 0;
   setRecovery(H.own, false, 0, 0);
   setRecovery(H.second, false, 0, 0);
@@ -561,7 +572,7 @@ end:
         when(H.stage[y] == joining && x, findLowest(g, x); z = MIN(z, lowest))
       }
       H.since = (z == NONE -> 0 : z);
-      H.gap = (H.lacksMember && !NOT_ALL_COLLECTED -> 0 : H.since);
+      H.gap = (H.lacksMember && !ONLY_SINCE_COLLECTED -> MIN(H.since, H.stable) : H.since);
       each (y, MEMBERS) {
         when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.gap))
       }

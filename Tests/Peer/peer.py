@@ -6,7 +6,7 @@ FOLDER is that of the bus itself. Each line of the input is a command: `hear PAT
 
 import fcntl, os, random, selectors, socket, struct, sys, time
 
-VERSION = 4
+VERSION = 5
 
 def text(value):
     return struct.pack("<I", len(value.encode())) + value.encode()
@@ -46,7 +46,7 @@ class Peer:
                 self.socket.connect(f"{self.folder}/hub.{latest}.sock")
                 self.say(1, struct.pack("<IQQ", VERSION, self.bus, self.id) + text(self.name)
                          + struct.pack("<IBQQQ", os.getpid(), 0, 8 << 20, *self.position)
-                         + array(self.recoveries) + struct.pack("<QQ", 0, 0)
+                         + array(self.recoveries) + struct.pack("<QQQQ", 0, 0, 0, 0)
                          + array([text(pattern) + text("") for pattern in self.subscriptions])
                          + array([text(pattern) for pattern in self.answers]))
             except (OSError, ValueError):  # also if the hub ends after it was connected to

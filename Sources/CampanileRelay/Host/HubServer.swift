@@ -10,7 +10,7 @@ final class HubServer: Sendable {
     var latest: Connection?
     var lastID = 0
     /// Members that it waits for.
-    var expected: Set<MemberID>
+    var awaited: Set<MemberID>
     /// The reasons why connections were closed that are not, or no longer, those of members.
     var refusals: [String] = []
     /// Whether no connection is accepted until the next tick, because the system had no room.
@@ -82,7 +82,7 @@ final class HubServer: Sendable {
           generation: generation, busID: busID, own: own, expected: expected,
           silent: silent, logLimit: logLimit, silenceLimit: silenceLimit,
           patience: patience),
-        expected: expected, accepts: accepts, pulse: pulse))
+        awaited: expected.union(silent.map { [$0] } ?? []), accepts: accepts, pulse: pulse))
   }
 
   /// A hub that other members of the process alone reach.
@@ -96,7 +96,7 @@ final class HubServer: Sendable {
       State(
         hub: HubState(
           generation: 1, busID: busID, own: own, expected: [], silenceLimit: silenceLimit),
-        expected: [], accepts: nil, pulse: pulse))
+        awaited: [], accepts: nil, pulse: pulse))
   }
 
   /// The tenths of a second that it waits for members, and for their logs.
@@ -266,16 +266,16 @@ final class HubServer: Sendable {
   /// Gives the files of the hub the present time.
   func renewFiles() { folder?.renewHubs(generation) }
 
-  /// Checks which of the members that the hub waits for have died, until it waits for none.
+  /// Checks which of the members that the hub waits for, or that are silent, have died, until it is open.
   private func lookForDeaths() {
-    let expected = state.withLock { state in
-      if state.hub.isOpen || state.isClosed { state.expected = [] }
-      return state.expected
+    let awaited = state.withLock { state in
+      if state.hub.isOpen || state.isClosed { state.awaited = [] }
+      return state.awaited
     }
-    guard let folder, !expected.isEmpty else { return }
-    for member in expected where folder.isDead(member.rawValue) {
+    guard let folder, !awaited.isEmpty else { return }
+    for member in awaited where folder.isDead(member.rawValue) {
       act { state, actions in
-        state.expected.remove(member)
+        state.awaited.remove(member)
         state.hub.died(member, &actions)
       }
     }

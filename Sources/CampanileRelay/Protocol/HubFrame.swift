@@ -26,8 +26,9 @@ enum HubFrame: Hashable, WireFrame {
   case flushed(token: UInt64)
   /// The hub has sent the member everything up to `position`; `none` carries no information.
   ///
-  /// All that groups were to take has been taken up to `settled`.
-  case ping(Position, settled: Position = .none)
+  /// All that groups were to take has been taken up to `settled`, and every member, also one that is
+  /// missing, has what it subscribes to up to `stable`.
+  case ping(Position, settled: Position = .none, stable: Position = .none)
   /// A message that the member takes as one of a group.
   case shared(group: String, Message)
   /// A message has been taken for a group, as the hub says of those that it remembers before it leaves.
@@ -82,10 +83,11 @@ enum HubFrame: Hashable, WireFrame {
     case .left(let id): Self.append(type: 18, to: &bytes) { $0.id(id) }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
     case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
-    case .ping(let position, let settled):
+    case .ping(let position, let settled, let stable):
       Self.append(type: 11, to: &bytes) {
         $0.position(position)
         $0.position(settled)
+        $0.position(stable)
       }
     case .shared(let group, let message):
       Self.append(type: 13, to: &bytes) {
@@ -128,7 +130,9 @@ enum HubFrame: Hashable, WireFrame {
         try reader.array(of: 16) { reader throws(FrameError) in try reader.peer() },
         hub: try reader.id())
     case 10: .flushed(token: try reader.integer())
-    case 11: .ping(try reader.position(), settled: try reader.position())
+    case 11:
+      .ping(
+        try reader.position(), settled: try reader.position(), stable: try reader.position())
     case 12: .missed(try reader.message())
     case 13: .shared(group: try reader.string(), try reader.message())
     case 14: .unheard(try reader.integer())

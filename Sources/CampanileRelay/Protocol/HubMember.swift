@@ -14,6 +14,8 @@ struct HubMember {
   var inHand: [InHand] = []
   /// All that groups were to take was taken up to here, as it knew when it joined.
   var settled = Position.none
+  /// Every member had what it subscribes to up to here, as it knew when it joined.
+  var stable = Position.none
   /// How many of its messages had no receiver, since that was reported to it.
   var unheard: UInt32 = 0
   var answers: [SubjectPattern] = []

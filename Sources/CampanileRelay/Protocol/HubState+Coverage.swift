@@ -3,6 +3,19 @@ extension HubState {
   /// The last position of older generations that this hub has recovered.
   var recovered: Position { recoveries[generation]?.last ?? Position.none }
 
+  /// Every member has what it subscribes to up to here, also those that are missing.
+  var stable: Position {
+    if !isOpen { return .none }
+    let positions = members.compactMap { member -> Position? in
+      switch member.stage {
+      case .open: member.acknowledged
+      case .late: lowest(for: member.joinedAt)
+      case .greeting, .joining, .recovering: nil
+      }
+    }
+    return min(missing.isEmpty ? last : gap, positions.min() ?? last)
+  }
+
   /// The first recovery that could have had a message of a position.
   func recovery(of position: Position) -> Recovery? {
     recoveries.values.filter { $0.generation > position.generation }.min {

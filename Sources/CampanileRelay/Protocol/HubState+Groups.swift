@@ -172,10 +172,10 @@ extension HubState {
   /// The hub leaves: sends the members what they need, so that the next hub sends no message twice.
   mutating func end(_ actions: inout [HubAction]) {
     if !isOpen { return }
-    let settled = settled
+    let (settled, stable) = (settled, stable)
     for place in members.indices where members[place].stage == .open {
       endRun(of: place, &actions)
-      send(.ping(last, settled: settled), to: place, &actions)
+      send(.ping(last, settled: settled, stable: stable), to: place, &actions)
       for message in taken where message.position > settled {
         send(.taken(group: message.group, message.key, message.position), to: place, &actions)
       }

@@ -26,8 +26,8 @@ extension HubState {
     // Positions of another bus mean nothing here.
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
-    if !members[place].isNew { members[place].settled = hello.settled }
     if !members[place].isNew {
+      (members[place].settled, members[place].stable) = (hello.settled, hello.stable)
       for recovery in hello.recoveries where recovery.generation < generation {
         recoveries[recovery.generation] = recovery
       }
@@ -68,8 +68,9 @@ extension HubState {
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
-    // A member that is missing may lack anything, so all that the members have kept is asked for.
-    gap = missing.isEmpty ? min(since, settled) : .none
+    gap = min(since, settled)
+    // A member that is missing may lack what is not known to be stable.
+    if !missing.isEmpty { gap = min(gap, joined.map { members[$0].stable }.max() ?? .none) }
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -201,6 +202,7 @@ extension HubState {
   /// Makes a member part of the generation.
   mutating func open(_ place: Int, _ actions: inout [HubAction]) {
     members[place].stage = .open
+    missing.remove(members[place].peer.id)
     members[place].sent = last
     let ownNumber = known[members[place].peer.id] ?? 0
     let recovery =

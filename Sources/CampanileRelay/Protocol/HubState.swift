@@ -153,8 +153,9 @@ struct HubState {
     endRecovery(&actions)
   }
 
-  /// An expected member is dead.
+  /// A member that is expected or missing is dead.
   mutating func died(_ member: MemberID, _ actions: inout [HubAction]) {
+    missing.remove(member)
     guard case .gathering(var expected, let ticks) = phase else { return }
     expected.remove(member)
     phase = .gathering(expected: expected, ticks: ticks)
@@ -172,7 +173,7 @@ struct HubState {
     switch frame {
     case .ping:
       let position = members[place].stage == .open ? last : .none
-      send(.ping(position, settled: settled), to: place, &actions)
+      send(.ping(position, settled: settled, stable: stable), to: place, &actions)
     case .message(let message): post(message, from: place, &actions)
     case .pong(let position): acknowledged(position, by: place, &actions)
     case .hello(let hello):
@@ -246,12 +247,12 @@ struct HubState {
   /// A tenth of a second has passed.
   mutating func tick(_ actions: inout [HubAction]) {
     activeTicks = max(0, activeTicks - 1)
-    let settled = settled
+    let (settled, stable) = (settled, stable)
     for place in members.indices {
       members[place].silentTicks += 1
       guard members[place].stage != .greeting, members[place].outgoing.isEmpty else { continue }
       let position = members[place].stage == .open ? last : .none
-      send(.ping(position, settled: settled), to: place, &actions)
+      send(.ping(position, settled: settled, stable: stable), to: place, &actions)
     }
     closeGreeting(&actions)
     tickJoining(&actions)

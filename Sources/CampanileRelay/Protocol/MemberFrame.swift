@@ -13,6 +13,8 @@ enum MemberFrame: Hashable, WireFrame {
     var position: Position
     /// All that groups were to take has been taken up to here.
     var settled = Position.none
+    /// Every member has what it subscribes to up to here.
+    var stable = Position.none
     /// The last generations that this member was part of.
     var recoveries: [Recovery] = []
     var subscriptions: [Interest]
@@ -110,6 +112,7 @@ enum MemberFrame: Hashable, WireFrame {
       $0.position(hello.position)
       $0.array(hello.recoveries) { $0.recovery($1) }
       $0.position(hello.settled)
+      $0.position(hello.stable)
       $0.array(hello.subscriptions) { $0.interest($1) }
       $0.array(hello.answers) { $0.string($1) }
     }
@@ -163,7 +166,7 @@ enum MemberFrame: Hashable, WireFrame {
     return Hello(
       version: version, busID: busID, peer: peer,
       buffering: RelayBuffering(policy, bytes), position: position,
-      settled: try reader.position(), recoveries: recoveries,
+      settled: try reader.position(), stable: try reader.position(), recoveries: recoveries,
       subscriptions: try reader.array(of: 8) { reader throws(FrameError) in
         try reader.interest()
       },

@@ -96,7 +96,9 @@ extension MemberState {
     guard self.busID != 0, self.busID != busID else { return }
     // Another bus: positions of the old one mean nothing there.
     position = .none
+    stable = .none
     horizon = .none
+    shares = Shares()
     recoveries = []
     received.removeAll()
     receivedKeys = nil

@@ -21,6 +21,8 @@ struct MemberState {
   var generation: UInt64 = 0
   /// This member has all that it subscribes to up to here.
   var position = Position.none
+  /// Every member has what it subscribes to up to here, as the hubs have said.
+  var stable = Position.none
   /// The highest position of a message that this member has received or posted.
   var horizon = Position.none
   /// The last generations that this member was part of, oldest first.
@@ -216,7 +218,7 @@ struct MemberState {
     let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, settled: shares.settled, recoveries: recoveries,
+      position: position, settled: shares.settled, stable: stable, recoveries: recoveries,
       subscriptions: Array(subscribed.first), answers: answered.first.map(\.pattern))
     actions.append(.send(.hello(hello)))
     for interest in subscribed.rest { actions.append(.send(.subscribe(interest))) }
@@ -249,8 +251,9 @@ struct MemberState {
       receive(message, &actions)
     case .sequenced(let sender, let first, let count, let position):
       sequenced(sender, first, count, position, &actions)
-    case .ping(let position, let settled):
+    case .ping(let position, let settled, let stable):
       advance(to: position)
+      self.stable = max(self.stable, stable)
       shares.settle(upTo: settled)
       mustAcknowledge = true
     case .shared(let group, let message):

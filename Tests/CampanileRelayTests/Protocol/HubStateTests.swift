@@ -73,7 +73,8 @@ final class HubStateTests {
     let request = Request(correlation: 4, from: 1, subject: "time", version: 0, payload: [])
     _ = receive(1, .request(request, deadline: 3_000))
     #expect(rest() == 32)
-    #expect(receive(2, .ping) == [send(2, .ping(at(2, 1), settled: at(2, 1)))])
+    #expect(
+      receive(2, .ping) == [send(2, .ping(at(2, 1), settled: at(2, 1), stable: at(2, 1)))])
   }
 
   @Test("Who comes and goes is told once to each, however many there are")
@@ -468,6 +469,33 @@ final class HubStateTests {
         send(2, .open(position: at(3, 2), ownNumber: 0, recovery)),
       ])
     #expect(hub.members.allSatisfy { $0.collected.isEmpty && $0.given.isEmpty })
+  }
+
+  @Test("R4 A hub that a member is missing at asks for what that one is not known to have")
+  func asksForWhatIsNotStable() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2], silent: 3)
+    for (id, stable) in [1: at(2, 2), 2: at(2, 3)].sorted(by: { $0.key < $1.key }) {
+      hub.connected(ConnectionID(rawValue: id))
+      var hello = MemberFrame.Hello(
+        MemberID(rawValue: UInt64(id)), at: at(2, 5), subscriptions: [">"])
+      hello.stable = stable
+      let sent = receive(id, .hello(hello))
+      let isAsked = sent.contains(send(1, .collect(token: 1, since: at(2, 3))))
+      #expect(isAsked == (id == 2))
+    }
+    for id in 1...2 { _ = receive(id, .collectedAll(token: 1, floor: .none)) }
+    // The member that is missing may lack what follows, whatever the others say.
+    _ = receive(1, .message(Message(1, 1)))
+    for id in 1...2 { _ = receive(id, .pong(hub.last)) }
+    #expect(hub.stable == at(2, 3))
+    _ = join(3, at: at(2, 4))
+    #expect(hub.stable == at(2, 3))
+    _ = receive(3, .collectedAll(token: 2, floor: .none))
+    #expect(hub.stable == .none)
+    _ = receive(3, .pong(at(2, 4)))
+    #expect(hub.stable == at(2, 4))
+    _ = receive(3, .pong(hub.last))
+    #expect(hub.stable == hub.last)
   }
 
   @Test("R7 What came before the hub's log is reported to a member that nobody expected")
