@@ -68,6 +68,6 @@ struct ObservableStateTests {
     #expect(level.observerCount == 1)
     observable = nil
     level.value = 3
-    #expect(level.observerCount == 0)
+    #expect(await becomesTrue { level.observerCount == 0 })
   }
 }
