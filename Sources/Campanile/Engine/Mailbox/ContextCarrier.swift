@@ -49,36 +49,31 @@ public struct ContextCarrier: Sendable {
     restore: @escaping @Sendable (Context, () -> Void) -> Void,
     restoreAsync: @escaping @Sendable (Context, () async -> Void) async -> Void
   ) {
+    let silence =
+      "A context carrier's closure restored a context and did not make the call it was given"
+    let repetition = "A context carrier's closure made the call it was given twice"
     self.capture = {
       guard let context = capture() else { return nil }
       return PostContext(
         around: { call in
           var isCalled = false
           restore(context) {
-            require(!isCalled, Self.repetition)
+            require(!isCalled, repetition)
             isCalled = true
             call()
           }
-          require(isCalled, Self.silence)
+          require(isCalled, silence)
         },
         aroundAsync: { call in
           var isCalled = false
           await restoreAsync(context) {
-            require(!isCalled, Self.repetition)
+            require(!isCalled, repetition)
             isCalled = true
             await call()
           }
-          require(isCalled, Self.silence)
+          require(isCalled, silence)
         })
     }
-  }
-
-  private static var silence: String {
-    "A context carrier's closure restored a context and did not make the call it was given"
-  }
-
-  private static var repetition: String {
-    "A context carrier's closure made the call it was given twice"
   }
 
   // MARK: Installing
