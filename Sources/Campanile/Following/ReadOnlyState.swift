@@ -55,11 +55,7 @@ extension StateBase {
   /// The state as the base of a signal of its values.
   var signalBase: any SignalBase<Value> { self }
 
-  /// Registers an observer.
-  ///
-  /// - Parameters:
-  ///   - following: Decides what the observer is called with.
-  ///   - body: The observer, as `following` has wrapped it.
+  /// Registers an observer that `following` has wrapped.
   func follow(
     _ request: consuming ObservationRequest, _ following: Following<Value>,
     _ body: consuming ObserverBody<StateUpdate<Value>>
