@@ -120,26 +120,6 @@ public final class MessageCenter: Sendable {
 
   @inline(never)
   private func end() { registry.finish(parts) }
-
-  // MARK: Looking
-
-  /// The observers that would receive a message of a type, oldest first.
-  ///
-  /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
-  ///   nothing.
-  @_optimize(size)
-  @inline(never)
-  package func hearers(
-    ofType type: any Any.Type, about subject: AnyObject?
-  ) -> [RegistrationDescription] {
-    let name = subject.flatMap { SubjectName(known: $0) }
-    // Its name is its own while it lives.
-    return withExtendedLifetime(subject) {
-      registry.describe { held in
-        topics.parts(of: type, about: name, held) + wide.parts(held)
-      }
-    }
-  }
 }
 
 /// The shared center.
