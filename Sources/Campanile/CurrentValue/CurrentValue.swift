@@ -131,9 +131,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   // MARK: Observing
 
-  /// Ends every observation of this source that `owner` owns.
-  ///
-  /// - Complexity: O(*n*) in the observations of that owner.
+  /// Ends every observation of this source that `owner` owns, in time that grows with their number.
   public func removeObservers(ownedBy owner: AnyObject) {
     storage.registry.endAll(ownedBy: owner)
   }
