@@ -12,7 +12,7 @@
 /// observer runs. An observer that registers while a value is being sent receives the next one. The
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
-/// Sending without observers costs two loads. An observer costs what it does at a ``MessageCenter``.
+/// Sending without observers costs two loads. Each observer costs as much as at a ``MessageCenter``.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList
@@ -68,8 +68,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// What that means for deliveries, sequences and the observers of ``Traceable/events`` and
-  /// ``failures``, ``MessageCenter/finish()`` says.
+  /// ``MessageCenter/finish()`` says what that means for deliveries, for sequences, and for the
+  /// observers of ``Traceable/events`` and ``failures``.
   public func finish() {
     registry.finish([list])
   }

@@ -2,8 +2,8 @@ extension StateSource {
   /// A state whose value is computed from this one's.
   ///
   /// Each change of this state is a change of the derived state, even if its values are equal. Observe
-  /// with `.distinct` to leave such changes out. When `transform` runs, and how long the states and
-  /// their observers live, ``combined(with:as:)`` says.
+  /// with `.distinct` to leave such changes out. ``combined(with:as:)`` says when `transform`
+  /// runs, and how long the states and their observers live.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Result
   ) -> ReadOnlyState<Result> {

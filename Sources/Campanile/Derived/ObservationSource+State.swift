@@ -6,9 +6,9 @@ extension ObservationSource {
   /// volume.observe(owner: self, on: .main, options: .initial) { slider, volume in … }
   /// ```
   ///
-  /// It has the value until the first element arrives. It takes the elements that are sent after this
-  /// call, in the order in which they arrive, so make it before the first element that matters, and
-  /// keep it.
+  /// The state has `value` until the first element arrives. It takes the elements that are sent after
+  /// this call, in the order in which they arrive, so make it before the first element that matters,
+  /// and keep it.
   ///
   /// - Returns: A state that observes this source for as long as the state is kept or observed. It does
   ///   not keep the source: when the source ends, the observations of the state end, and the state

@@ -11,8 +11,8 @@ extension MessageCenter: Traceable, CustomStringConvertible, CustomReflectable {
   /// ```
   ///
   /// A failure is sent on the thread that threw. While the failures have no observers, or all of them
-  /// are paused, each failure is written to standard error as one line. Otherwise it is with these
-  /// observers as with those of ``Traceable/events``.
+  /// are paused, each failure is written to standard error as one line. In all else the observers are
+  /// like those of ``Traceable/events``.
   public var failures: Signal<ObserverFailure> { registry.failures }
 }
 

@@ -68,7 +68,8 @@ extension ObservationSource {
 
   /// Observes on the main actor until the owner ends; the observer receives the owner.
   ///
-  /// It differs from the form without an owner as the two forms that take a ``Delivery`` differ.
+  /// The owner is held as in the form that takes a ``Delivery``. Everything else is as in the form
+  /// without an owner.
   ///
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult

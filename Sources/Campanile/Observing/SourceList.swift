@@ -22,8 +22,9 @@ package struct SourceList<Value>: Sendable {
   /// Calls the current observers.
   package func post(_ value: Value) { post(unchecked: value) }
 
-  /// The same for generic code that has the type `Value` under another name; a check, or a conversion,
-  /// would look the type up.
+  /// Calls the current observers with a `Value`, for generic code that has the type under another name.
+  ///
+  /// It is not checked, because a check would look the type up.
   package func post<Same>(unchecked value: Same) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
