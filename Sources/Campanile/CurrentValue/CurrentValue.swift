@@ -40,9 +40,6 @@
 /// The observations end with the object.
 @propertyWrapper
 public final class CurrentValue<Value: Sendable>: StateSource {
-  /// The values that observers receive.
-  public typealias Element = Value
-
   let storage: StateStorage<Value, StateUpdate<Value>>
   /// Sets the value, if this is the last element of a source; observers then keep the state.
   private let feed: ObservationToken?

@@ -9,11 +9,6 @@ let valuesBetweenYields = 64
 /// Releasing the sequence and its iterators ends the observation. A canceled task reads no further
 /// value, not even one that is stored already, and ends the sequence.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
-  /// A sequence of values never fails.
-  public typealias Failure = Never
-  /// The iterator that reads the sequence.
-  public typealias AsyncIterator = Iterator
-
   private let reader: Reader
 
   init(_ reader: Reader) { self.reader = reader }

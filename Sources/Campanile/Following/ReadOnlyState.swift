@@ -15,9 +15,6 @@
 /// keeps its ``CurrentValue`` alive, or those that it is derived from. A derived state keeps the
 /// promises of a current value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
-  /// The values that observers receive.
-  public typealias Element = Value
-
   let base: any StateBase<Value>
 
   init(base: any StateBase<Value>) { self.base = base }

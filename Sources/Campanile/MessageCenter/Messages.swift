@@ -13,9 +13,6 @@ extension MessageCenter {
   /// It keeps its center alive, but not the subject. Observers and sequences about a subject that
   /// has died receive nothing.
   public struct Messages<M: Message>: ObservationSource {
-    /// The values that observers receive.
-    public typealias Element = M
-
     /// The messages as a signal, which can only be observed.
     public let signal: Signal<M>
   }

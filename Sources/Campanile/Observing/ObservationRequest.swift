@@ -7,7 +7,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var owner: (any AnyObject & Sendable)?
   /// An asynchronous observer has a buffering without a place.
   var delivery: Delivery
-  var location: CallSite
+  package var location: CallSite
   /// The lifetime of the subject, if it has one, which ends the registration.
   var subjectLifetime: EndActions?
   package var options: SourceOptions
@@ -31,9 +31,6 @@ package struct ObservationRequest: ~Copyable, Sendable {
   ) {
     self.init(owner: owner, on: delivery, CallSite(file: file, line: line))
   }
-
-  /// The place where the request was made, for failures that are reported early.
-  package var place: (file: String, line: Int) { (location.fileName, location.line) }
 
   /// A request for an observer that is isolated to an actor, which is also the owner.
   init(
