@@ -29,15 +29,10 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next value, or `nil` when the source has ended or the task is canceled.
     ///
     /// It yields the thread from time to time, even if values are waiting.
-    public mutating func next() async -> Element? { await take() }
+    public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
     /// The next value, or `nil` when the source has ended or the task is canceled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await take()
-    }
-
-    @inline(__always)
-    private mutating func take() async -> Element? {
       count &+= 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
       if let read = reader.read { return await read(reader) }
