@@ -123,7 +123,7 @@ extension KVORequest {
   ) -> ObservationToken {
     let (registration, _) = observe(object, reading: makeRead) { gate, root in
       { change in
-        guard let object = root.object else { throw SourceRegistry.endOfObservation }
+        guard let object = root.object else { throw ObservationIsOver() }
         // A closure that is made only where it is needed.
         if gate.isOpen(for: change) { return try observer(object, change) }
         try gate.call(change) { try observer(object, $0) }

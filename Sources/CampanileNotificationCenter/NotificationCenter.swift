@@ -304,7 +304,7 @@ extension NotificationCenter: CustomStringConvertible {
   /// The live observations, one line each.
   ///
   /// Of more than 150 observations, those that are alike share a line with their number.
-  public var description: String { topics.keys.listing(under: "NotificationCenter") }
+  public var description: String { topics.keys.inspection.listing }
 }
 
 extension NotificationCenter: CustomReflectable {

@@ -12,7 +12,7 @@ import Foundation
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let context = PostContext.current
-  private let post = SourceRegistry.currentPost
+  private let post = SourceEvent.currentPost
   private let waiter: Waiter
 
   private init(_ body: @escaping @Sendable () -> Void, for waiter: Waiter) {

@@ -14,10 +14,6 @@ extension ObservationSource {
   ///
   /// An error that an observer throws is printed on standard error, because it belongs to no source.
   ///
-  /// - Parameters:
-  ///   - other: The other source.
-  ///   - file: The caller's file, for descriptions of the two sources.
-  ///   - line: The caller's line.
   /// - Returns: A source that keeps both sources alive. An observation of it ends when both have
   ///   ended.
   public func merged(

@@ -40,9 +40,6 @@
 /// The observations end with the object.
 @propertyWrapper
 public final class CurrentValue<Value: Sendable>: StateSource {
-  /// The values that observers receive.
-  public typealias Element = Value
-
   let storage: StateStorage<Value, StateUpdate<Value>>
   /// Sets the value, if this is the last element of a source; observers then keep the state.
   private let feed: ObservationToken?
@@ -50,19 +47,13 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   var registry: ObserverRegistry { storage.registry }
   var list: ObserverList { storage.list }
 
-  /// Creates a state.
-  ///
-  /// - Parameter value: The first value.
+  /// Creates a state with its first value.
   public convenience init(_ value: Value) { self.init(value, lastOf: nil) }
 
-  /// Creates the state of a wrapped property.
-  ///
-  /// - Parameter value: The first value of the property.
+  /// Creates the state of a wrapped property with its first value.
   public convenience init(wrappedValue value: Value) { self.init(value) }
 
-  /// - Parameters:
-  ///   - registry: The registry of the state.
-  ///   - source: The source whose last element the state is, if there is one, and where it is observed.
+  /// - Parameter source: The source whose last element the state is, and where it is observed.
   init(
     _ value: Value, registry: ObserverRegistry = ObserverRegistry(),
     lastOf source: (signal: Signal<Value>, location: CallSite)? = nil
@@ -103,12 +94,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// Sets the value and waits until every delivery of the change has ended.
   ///
-  /// A delivery ends when the follower has run, or when it is skipped, canceled, dropped from a
-  /// full buffer, or discarded with its owner or target. The delivery to a sequence ends when the
-  /// change is stored. If another thread is notifying the followers, this method waits until that
-  /// thread has delivered this change. It also waits for the observers of derived states.
-  ///
-  /// Inside an asynchronous follower this method does not wait for that follower.
+  /// ``MessageCenter/postAndWait(_:)`` says when a delivery ends, and for what it does not wait. If
+  /// another thread is notifying the followers, this method waits until that thread has delivered
+  /// this change. It also waits for the observers of derived states.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)
@@ -124,11 +112,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// object that the closure removes from the value. If the closure throws, the changes that it
   /// made remain, and are delivered.
   ///
-  /// The closure may use another current value, and waits for it. If two threads do so crosswise,
-  /// each inside the update of the state that the other one waits for, the program stops with a
+  /// If it sets another current value, the observers of that one run inside the closure, too. If two
+  /// threads use each other's state crosswise, each inside an update, the program stops with a
   /// sentence that says so; to avoid it, read the other state before the update.
-  ///
-  /// If it sets another current value, the observers of that one run inside the closure, too.
   ///
   /// An array is appended to in place, unless something else keeps it: an observer of
   /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed derived state
@@ -142,9 +128,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   // MARK: Observing
 
-  /// Ends every observation of this source that `owner` owns.
-  ///
-  /// - Complexity: O(*n*) in the observations of that owner.
+  /// Ends every observation of this source that `owner` owns, in time that grows with their number.
   public func removeObservers(ownedBy owner: AnyObject) {
     storage.registry.endAll(ownedBy: owner)
   }
@@ -152,10 +136,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// It waits its turn, as a change does: if a change is being delivered at that moment, the
-  /// observations end after it, and after those that were set before this call. Deliveries that are
-  /// queued elsewhere are not made. A sequence still returns what it has stored. The value can still
-  /// be read and set. A second call does nothing. The observers of ``Traceable/events`` and
-  /// ``failures`` stay until the state is released.
+  /// observations end after it, and after those that were set before this call. The value can still
+  /// be read and set. Otherwise it is like ``MessageCenter/finish()``.
   public func finish() {
     storage.finish()
   }

@@ -14,8 +14,9 @@ public import Dispatch
 /// | ``target(_:buffering:ordered:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
 ///
 /// With `ordered: true`, a delivery always queues, so the observer never runs before the post returns.
-/// With `buffering:`, the observer has its own bounded buffer. Then its delivery always queues, too,
-/// and its order relative to the other observers there is not promised.
+/// With `buffering:`, the observer has its own bounded buffer for the values that wait while it is
+/// behind. Then its delivery always queues, too, and its order relative to the other observers there
+/// is not promised.
 ///
 /// The observers on one target receive the messages of all threads in one order, and one at a time,
 /// except that an observer with a bounded buffer has its own order. Immediate and queued observers of
@@ -29,20 +30,37 @@ public import Dispatch
 /// For an observer that is isolated to the main actor, see ``MainDelivery``. To run on an actor,
 /// pass the actor itself.
 public struct Delivery: Sendable, CustomStringConvertible {
-  /// `nil` for immediate delivery.
-  let target: (any DeliveryTarget)?
-  let isOrdered: Bool
-  let buffering: Buffering
+  /// One word, which each registration copies; `nil` for `immediate`.
+  private let place: Place?
 
+  private final class Place: Sendable {
+    let target: (any DeliveryTarget)?
+    let isOrdered: Bool
+    let buffering: Buffering
+
+    init(_ target: (any DeliveryTarget)?, _ buffering: Buffering, isOrdered: Bool) {
+      buffering.checkCapacity()
+      (self.target, self.buffering, self.isOrdered) = (target, buffering, isOrdered)
+    }
+  }
+
+  /// Whether it has no target and no buffer, and queues nothing.
+  var isPlain: Bool { place == nil }
+  var target: (any DeliveryTarget)? { place?.target }
+  var isOrdered: Bool { place?.isOrdered ?? false }
+  var buffering: Buffering { place?.buffering ?? .unbounded }
+
+  private init() { place = nil }
+
+  /// - Parameter target: The place, or `nil` for an asynchronous observer.
   init(
     target: (any DeliveryTarget)?, buffering: Buffering = .unbounded, isOrdered: Bool = false
   ) {
-    buffering.checkCapacity()
-    (self.target, self.buffering, self.isOrdered) = (target, buffering, isOrdered)
+    place = Place(target, buffering, isOrdered: isOrdered)
   }
 
   /// On the thread that posts, before the post returns, in the order of registration.
-  public static let immediate = Delivery(target: nil)
+  public static let immediate = Delivery()
 
   /// On `queue`, which is retained for as long as the registration lives.
   ///
@@ -51,11 +69,6 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// global queue it always queues. On a concurrent queue the unbounded observers run one at a
   /// time. `.queue(.main)` delivers to the same target as ``MainDelivery/main``, to an observer that is
   /// not isolated.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue.
-  ///   - buffering: How many values wait for an observer that is behind.
-  ///   - isOrdered: Whether it always queues.
   public static func queue(
     _ queue: DispatchQueue, buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
   ) -> Delivery {
@@ -69,10 +82,6 @@ public struct Delivery: Sendable, CustomStringConvertible {
   ///
   /// Always queues. The unbounded observers run one at a time, even if the executor has many
   /// threads.
-  ///
-  /// - Parameters:
-  ///   - executor: The executor.
-  ///   - buffering: How many values wait for an observer that is behind.
   public static func executor(
     _ executor: any TaskExecutor, buffering: Buffering = .unbounded
   ) -> Delivery {
@@ -82,10 +91,6 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// On a serial executor, which is retained for as long as the registration lives.
   ///
   /// Always queues. Code that is isolated to an actor on this executor does not run during a call.
-  ///
-  /// - Parameters:
-  ///   - executor: The executor.
-  ///   - buffering: How many values wait for an observer that is behind.
   public static func executor(
     _ executor: any SerialExecutor, buffering: Buffering = .unbounded
   ) -> Delivery {
@@ -93,11 +98,6 @@ public struct Delivery: Sendable, CustomStringConvertible {
   }
 
   /// On your own target, which is retained for as long as the registration lives.
-  ///
-  /// - Parameters:
-  ///   - target: The target.
-  ///   - buffering: How many values wait for an observer that is behind.
-  ///   - isOrdered: Whether it always queues.
   public static func target(
     _ target: any DeliveryTarget, buffering: Buffering = .unbounded,
     ordered isOrdered: Bool = false

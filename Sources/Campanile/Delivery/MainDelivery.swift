@@ -18,11 +18,7 @@ public struct MainDelivery: Sendable {
   /// On the main actor.
   public static let main = MainDelivery(delivery: Delivery(target: QueueTarget.main))
 
-  /// On the main actor, with a buffer for the observer, or always queuing.
-  ///
-  /// - Parameters:
-  ///   - buffering: How many values wait for an observer that is behind.
-  ///   - isOrdered: Whether it always queues, so that the observer never runs before the post returns.
+  /// On the main actor, with a buffer for the observer, or always queuing; see ``Delivery``.
   public static func main(
     buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
   ) -> MainDelivery {

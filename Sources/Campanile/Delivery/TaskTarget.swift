@@ -15,34 +15,54 @@ final class TaskTarget: DeliveryTarget {
 
   let mailbox = Mailbox()
   let deliveryName: String
-  private let place: Place
+  /// Whether the actor has died: its address may be that of another one.
+  ///
+  /// A target keeps its executor, and so the executor's address.
+  private let isOver: @Sendable () -> Bool
+  /// Begins a task that runs a job.
+  ///
+  /// The task is detached, because the calls that the poster's task is part of say nothing about the
+  /// observers here.
+  private let start: @Sendable (DeliveryJob) -> Void
 
-  private enum Place {
-    /// Not retained, because the actor is the owner of the registrations on it.
-    case actor(ActorReference)
-    /// Jobs may run at the same time there, but not those of one mailbox.
-    case taskExecutor(any TaskExecutor)
-    /// An actor on the executor; code that is isolated to the actor runs there.
-    case serialExecutor(ExecutorActor)
-  }
-
-  private init(_ name: String, _ place: Place) {
+  private init(
+    _ name: String, isOver: @escaping @Sendable () -> Bool = { false },
+    _ start: @escaping @Sendable (DeliveryJob) -> Void
+  ) {
     deliveryName = name
-    self.place = place
+    (self.isOver, self.start) = (isOver, start)
   }
 
+  /// The target does not retain the actor, which is the owner of the registrations on it.
   static func of(_ instance: any Actor) -> TaskTarget {
+    let reference = ActorReference(instance)
     let name = "actor \(type(of: instance))"
-    return shared(instance, .actor, TaskTarget(name, .actor(ActorReference(instance))))
+    let new = TaskTarget(name, isOver: { reference.instance == nil }) { job in
+      // The task retains the actor only from its start on, also while it waits for the actor's turn.
+      // If the job is released without having run, it discards the waiting deliveries, and ends the
+      // registrations of the actor that has died.
+      Task.detached(priority: job.priority) {
+        if let instance = reference.instance { await instance.run(job) }
+      }
+    }
+    return shared(instance, .actor, new)
   }
 
+  /// Jobs may run at the same time there, but not those of one mailbox.
   static func of(_ executor: any TaskExecutor) -> TaskTarget {
-    shared(executor, .taskExecutor, TaskTarget(name(of: executor), .taskExecutor(executor)))
+    let new = TaskTarget(name(of: executor)) { job in
+      Task.detached(executorPreference: executor, priority: job.priority) { job.run() }
+    }
+    return shared(executor, .taskExecutor, new)
   }
 
+  /// The jobs run in an actor on the executor, as code that is isolated to that actor.
   static func of(_ executor: any SerialExecutor) -> TaskTarget {
-    let place = Place.serialExecutor(ExecutorActor(executor))
-    return shared(executor, .serialExecutor, TaskTarget(name(of: executor), place))
+    let actor = ExecutorActor(executor)
+    let new = TaskTarget(name(of: executor)) { job in
+      Task.detached(priority: job.priority) { await actor.run(job) }
+    }
+    return shared(executor, .serialExecutor, new)
   }
 
   private static func name(of executor: any Executor) -> String {
@@ -51,33 +71,10 @@ final class TaskTarget: DeliveryTarget {
 
   /// The target of an object, which is `new` if there was none.
   private static func shared(_ object: AnyObject, _ use: Use, _ new: TaskTarget) -> TaskTarget {
-    table.shared(Key(object: ObjectIdentifier(object), use: use), or: new) { !$0.isOver }
+    table.shared(Key(object: ObjectIdentifier(object), use: use), or: new) { !$0.isOver() }
   }
 
-  /// Whether the actor has died: its address may be that of another one.
-  ///
-  /// A target keeps its executor, and so the executor's address.
-  private var isOver: Bool {
-    if case .actor(let reference) = place { reference.instance == nil } else { false }
-  }
-
-  func enqueue(_ job: DeliveryJob) {
-    // The tasks are detached, because the calls that the poster's task is part of say nothing about the
-    // observers here.
-    switch place {
-    case .actor(let reference):
-      // The task retains the actor only from its start on, also while it waits for the actor's turn.
-      // If the job is released without having run, it discards the waiting deliveries, and ends the
-      // registrations of the actor that has died.
-      Task.detached(priority: job.priority) {
-        if let instance = reference.instance { await instance.run(job) }
-      }
-    case .taskExecutor(let executor):
-      Task.detached(executorPreference: executor, priority: job.priority) { job.run() }
-    case .serialExecutor(let actor):
-      Task.detached(priority: job.priority) { await actor.run(job) }
-    }
-  }
+  func enqueue(_ job: DeliveryJob) { start(job) }
 }
 
 extension Actor {

@@ -9,11 +9,6 @@ let valuesBetweenYields = 64
 /// Releasing the sequence and its iterators ends the observation. A canceled task reads no further
 /// value, not even one that is stored already, and ends the sequence.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
-  /// A sequence of values never fails.
-  public typealias Failure = Never
-  /// The iterator that reads the sequence.
-  public typealias AsyncIterator = Iterator
-
   private let reader: Reader
 
   init(_ reader: Reader) { self.reader = reader }
@@ -34,15 +29,10 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next value, or `nil` when the source has ended or the task is canceled.
     ///
     /// It yields the thread from time to time, even if values are waiting.
-    public mutating func next() async -> Element? { await take() }
+    public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
     /// The next value, or `nil` when the source has ended or the task is canceled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await take()
-    }
-
-    @inline(__always)
-    private mutating func take() async -> Element? {
       count &+= 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
       if let read = reader.read { return await read(reader) }

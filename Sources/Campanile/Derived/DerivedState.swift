@@ -2,13 +2,8 @@ extension StateSource {
   /// A state whose value is computed from this one's.
   ///
   /// Each change of this state is a change of the derived state, even if its values are equal. Observe
-  /// with `.distinct` to leave such changes out.
-  ///
-  /// - Parameter transform: Computes the value. While the derived state is observed, it runs once for
-  ///   each change, on the thread that delivers the change, however many observers there are. It also
-  ///   runs for each read of the value.
-  /// - Returns: A state that keeps this one alive. Its observers do not: they end with this state.
-  ///   Without observers it registers nothing, and keeps no value.
+  /// with `.distinct` to leave such changes out. ``combined(with:as:)`` says when `transform`
+  /// runs, and how long the states and their observers live.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Result
   ) -> ReadOnlyState<Result> {

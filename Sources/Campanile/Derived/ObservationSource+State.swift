@@ -6,13 +6,10 @@ extension ObservationSource {
   /// volume.observe(owner: self, on: .main, options: .initial) { slider, volume in … }
   /// ```
   ///
-  /// It takes the elements that are sent after this call, in the order in which they arrive, so make
-  /// it before the first element that matters, and keep it.
+  /// The state has `value` until the first element arrives. It takes the elements that are sent after
+  /// this call, in the order in which they arrive, so make it before the first element that matters,
+  /// and keep it.
   ///
-  /// - Parameters:
-  ///   - value: The value until the first element arrives.
-  ///   - file: The caller's file, for descriptions.
-  ///   - line: The caller's line.
   /// - Returns: A state that observes this source for as long as the state is kept or observed. It does
   ///   not keep the source: when the source ends, the observations of the state end, and the state
   ///   keeps its value. What its observers throw is written to standard error.

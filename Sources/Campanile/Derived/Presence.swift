@@ -22,28 +22,6 @@ extension CurrentValue {
   public var isObserved: ReadOnlyState<Bool> { registry.presence(in: list) }
 }
 
-/// Whether a list has observers, as a state.
-private final class Presence: Sendable {
-  let state: CurrentValue<Bool>
-  private weak let list: ObserverList?
-  /// One thread at a time checks, so that the last check is the newest.
-  private let teller = Teller()
-
-  init(in list: ObserverList) {
-    self.list = list
-    state = CurrentValue(!list.isEmpty)
-  }
-
-  /// Checks again, after a registration or an end.
-  func look() {
-    teller.add { [self] in
-      let isObserved = list.map { !$0.isEmpty } ?? false
-      if state.value != isObserved { state.value = isObserved }
-    }
-    teller.makeCalls()
-  }
-}
-
 extension ObserverRegistry {
   fileprivate func presence(in list: ObserverList) -> ReadOnlyState<Bool> {
     let hook = presence.load() ?? makePresence(of: list)
@@ -52,9 +30,18 @@ extension ObserverRegistry {
   }
 
   private func makePresence(of list: ObserverList) -> PresenceHook {
-    let new = Presence(in: list)
+    let state = CurrentValue(!list.isEmpty)
+    // One thread at a time checks, so that the last check is the newest.
+    let teller = Teller()
+    let look: @Sendable () -> Void = { [weak list] in
+      teller.add {
+        let isObserved = list.map { !$0.isEmpty } ?? false
+        if state.value != isObserved { state.value = isObserved }
+      }
+      teller.makeCalls()
+    }
     let hook = presence.storeIfNil(
-      PresenceHook(state: new.state, look: { new.look() }, finish: { new.state.finish() }))
+      PresenceHook(state: state, look: look, finish: { state.finish() }))
     // It may have changed before the state was there.
     hook.look()
     return hook

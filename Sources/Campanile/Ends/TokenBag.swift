@@ -41,9 +41,8 @@ public final class TokenBag: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the observation of `token` with the bag; the release of the token no longer does.
-  ///
-  /// If the bag is paused, the observation is paused as many times.
+  /// Ends the observation of `token` with the bag, as ``insert(_:)-(Registration)`` does; the release of
+  /// the token no longer does.
   public func insert(_ token: ObservationToken) {
     insert(token.registration)
     token.disarm()

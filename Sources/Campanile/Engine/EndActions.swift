@@ -1,7 +1,7 @@
 /// The registrations and the actions that end and run with an object.
 ///
 /// Registrations refer to this part of a lifetime only, so that they do not keep the lifetime alive.
-final class EndActions: Sendable {
+package final class EndActions: Sendable {
   /// Protected by the lock.
   private struct State {
     var registrations: Set<Registration> = []

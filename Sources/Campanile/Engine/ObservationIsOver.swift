@@ -1,5 +1,7 @@
 /// Thrown around an observer if the registration is to end, because its owner has died for example.
-struct ObservationIsOver: Error {
+package struct ObservationIsOver: Error {
   /// The error that the observer threw in its last call, which must still be reported.
-  var after: (any Error)?
+  let after: (any Error)?
+
+  package init(after error: (any Error)? = nil) { after = error }
 }

@@ -245,6 +245,30 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
     ownDetails = traits.details
     super.init(isDirect: false, hasArrival: arrival != nil, traits: traits)
   }
+
+  /// An observer whose values wait in a mailbox of its own.
+  ///
+  /// - Parameters:
+  ///   - target: The place where the mailbox is emptied.
+  ///   - isWanted: Selects the values that wait; `nil` for all.
+  convenience init(
+    _ traits: ObserverTraits, in mailbox: Mailbox, for target: any DeliveryTarget,
+    where isWanted: ((Value, Post) -> Bool)?, arrival: @escaping Arrival
+  ) {
+    let isTold = traits.isTold
+    self.init(traits, arrival: arrival) { value, post, id, list in
+      guard isWanted?(value, post) ?? true else { return }
+      mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
+    }
+  }
+
+  /// Returns the arrival of an observer that is called at the other place itself.
+  static func calling(_ body: @escaping Body) -> Arrival {
+    {
+      try body($0, $1, $2, $3)
+      return nil
+    }
+  }
 }
 
 extension AnyObserver {

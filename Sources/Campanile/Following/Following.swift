@@ -105,7 +105,7 @@ final class Following<Value: Sendable>: Sendable {
 
   /// Returns an observer of values as one of updates.
   func wrap(_ body: ObserverBody<Value>) -> ObserverBody<StateUpdate<Value>> {
-    if !keepsValue, !isOnce, let plain = body.onlyPlain {
+    if !keepsValue, !isOnce, body.isPlain, let plain = body.plain {
       return ObserverBody(PlainFollower<Value, StateUpdate<Value>>(self, plain).call)
     }
     return wrap(body, where: body.selection { update, _, pass in try pass(update.value) }) { $1 }

@@ -15,9 +15,6 @@
 /// keeps its ``CurrentValue`` alive, or those that it is derived from. A derived state keeps the
 /// promises of a current value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
-  /// The values that observers receive.
-  public typealias Element = Value
-
   let base: any StateBase<Value>
 
   init(base: any StateBase<Value>) { self.base = base }
@@ -55,11 +52,7 @@ extension StateBase {
   /// The state as the base of a signal of its values.
   var signalBase: any SignalBase<Value> { self }
 
-  /// Registers an observer.
-  ///
-  /// - Parameters:
-  ///   - following: Decides what the observer is called with.
-  ///   - body: The observer, as `following` has wrapped it.
+  /// Registers an observer that `following` has wrapped.
   func follow(
     _ request: consuming ObservationRequest, _ following: Following<Value>,
     _ body: consuming ObserverBody<StateUpdate<Value>>

@@ -46,9 +46,6 @@ public protocol ValueChangeSource<Value>: ObservationSource where Element == Val
 
 /// The changes of a state, each with the value that the observer knew before.
 public struct StateChanges<Value: Sendable>: ValueChangeSource {
-  /// The changes that observers receive.
-  public typealias Element = ValueChange<Value>
-
   fileprivate let base: any StateBase<Value>
 
   /// The changes as a signal.

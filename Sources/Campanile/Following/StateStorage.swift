@@ -170,8 +170,8 @@ where Update.Value == Value {
   /// Reports a set, where it was made, and delivers what waits, unless another thread does.
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
-    if let post = place.details, post.number != 0 {
-      registry.noteSet(new, of: list.valueType, post.number, at: post.nanoseconds)
+    if let details = place.details {
+      registry.noteSet(new, of: list.valueType, Post(details: details))
     }
     makeCalls()
   }
@@ -214,11 +214,8 @@ where Update.Value == Value {
 
   // MARK: Observers
 
-  /// Registers an observer.
+  /// Registers an observer that `following` has wrapped, or one of all updates.
   ///
-  /// - Parameters:
-  ///   - following: Decides what the observer is called with; `nil` for an observer of all updates.
-  ///   - body: The observer, as `following` has wrapped it.
   /// - Returns: The registration; with the identifier 0 if the state has finished.
   func register(
     _ request: consuming ObservationRequest, _ following: Following<Value>?,

@@ -8,11 +8,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// The value after the change.
   public let new: Value
 
-  /// Creates a change.
-  ///
-  /// - Parameters:
-  ///   - old: The value before the change, or `nil` for the first call.
-  ///   - new: The value after the change.
+  /// Creates a change; without an old value, that of the first call.
   @inline(__always)
   public init(old: Value?, new: Value) {
     self.old = old

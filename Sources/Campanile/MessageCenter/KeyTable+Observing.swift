@@ -29,19 +29,9 @@ extension KeyTable {
   ) {
     registry.endAll(ownedBy: owner, under: key, about: subject)
   }
-
-  // MARK: Looking
-
-  /// A view of the events and the observers of the center.
-  package func inspection(named name: String) -> SourceInspection {
-    SourceInspection(self, named: name)
-  }
-
-  /// The live observations, oldest first, with their keys as names.
-  package var registrations: [RegistrationDescription] { inspection(named: "").registrations }
-
-  /// The live observations under a title, as text.
-  package func listing(under title: String) -> String { inspection(named: title).listing }
 }
 
-extension KeyTable: InspectedSource {}
+extension KeyTable: Traceable, InspectedSource {
+  /// A view of the events and the observers of the center, with their keys as names.
+  package var inspection: SourceInspection { SourceInspection(self, named: "NotificationCenter") }
+}

@@ -1,5 +1,6 @@
 extension MessageCenter {
-  /// The last message of a type as a state, so that a late observer can begin with it.
+  /// The last message of a type, about any subject or none, as a state, so that a late observer can
+  /// begin with it.
   ///
   /// ```swift
   /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, options: .initial) {
@@ -14,12 +15,9 @@ extension MessageCenter {
   /// observers of the state. The center's `failures` report the errors of these observers.
   ///
   /// If that observer is canceled, for instance as one of the center's ``Traceable/registrations``,
-  /// the observations of the state end, and the next call of this method returns another state without a message.
+  /// the observations of the state end, and the next call of this method returns another state
+  /// without a message.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages, about any subject or none.
-  ///   - file: The caller's file, for descriptions.
-  ///   - line: The caller's line.
   /// - Returns: A state that does not keep the center alive. When the center ends, the observations
   ///   of the state end, and the state keeps its value.
   @_optimize(size)
@@ -29,46 +27,42 @@ extension MessageCenter {
     let id = ObjectIdentifier(type)
     // A type's state is kept under the identity of the type, and finishes with its registration.
     let known = latestMessages.withLock { $0[id] } as! CurrentValue<M?>?
-    if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
+    if let known, !known.isFinished { return known.readOnly }
     // Registered before it is published, so that code that finds it there misses no later message.
-    let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
-    let body = ObserverBody<M>(
-      tap: { new.storage.set($0, trackedBy: $1.tracker) }, onEnd: { new.finish() })
-    let request = ObservationRequest(CallSite(file: file, line: line))
-    let registration = register(request, body)
+    let new = state(of: messages(of: type), CallSite(file: file, line: line))
     // A center that has ended registers nothing, and keeps what it remembers.
-    let mayReplace = registration.isActive
+    let mayReplace = !new.isFinished
     let winner = latestMessages.withLock { latest -> any AnyObject & Sendable in
       if let other = latest[id], other !== known || !mayReplace { return other }
       latest.put(new, for: id)
       return new
     }
-    if winner !== new { registration.cancel() }
     return (winner as! CurrentValue<M?>).readOnly
   }
-}
 
-extension MessageCenter {
   /// The last message of a type about a subject as a state.
   ///
-  /// It takes the messages that are posted after this call. Unlike the state that
-  /// ``latest(of:file:line:)`` returns, it is not kept by the center, so keep it for as long as the
-  /// message is to be remembered.
+  /// It takes the messages that are posted after this call, and does not keep the subject. Unlike the
+  /// state that ``latest(of:file:line:)`` returns, it is not kept by the center, so keep it for as
+  /// long as the message is to be remembered.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - subject: The subject, which is not kept.
-  ///   - file: The caller's file, for descriptions.
-  ///   - line: The caller's line.
   /// - Returns: A state that observes the center for as long as the state is kept or observed. Its
   ///   value is `nil` until the first message.
   public func latest<M: Message>(
     of type: M.Type, about subject: M.Subject, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<M?> {
-    let messages = messages(of: type, about: subject).map { Optional($0) }
-    let location = CallSite(file: file, line: line)
-    return CurrentValue(
-      nil, registry: ObserverRegistry(upstream: [registry]), lastOf: (messages, location)
-    ).readOnly
+    state(of: messages(of: type, about: subject), CallSite(file: file, line: line)).readOnly
   }
+
+  private func state<M: Message>(
+    of messages: Messages<M>, _ location: CallSite
+  ) -> CurrentValue<M?> {
+    CurrentValue(
+      nil, registry: ObserverRegistry(upstream: [registry]),
+      lastOf: (messages.map { Optional($0) }, location))
+  }
+}
+
+extension CurrentValue {
+  fileprivate var isFinished: Bool { registry.withState { $0.isFinished } }
 }

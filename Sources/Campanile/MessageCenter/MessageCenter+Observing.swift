@@ -27,18 +27,10 @@ extension MessageCenter {
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
-  /// call begins, not even a queued one.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no call
+  /// begins, not even a queued one. An owner without other references ends the observation at once.
+  /// The other parameters are those of the form without an owner.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - delivery: Where the observer runs; on the poster's thread by default.
-  ///   - options: For instance `.once`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one message at a time, in the order of the posts.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -54,14 +46,9 @@ extension MessageCenter {
 
   /// Observes the messages of a type on the main actor until the token is released.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
-  ///     there; or `.main(buffering:ordered:)`.
-  ///   - options: For instance `.once`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called on the main actor.
+  /// With `.main`, the observer runs inline if the poster is on the main actor and nothing waits
+  /// there. The other parameters are those of the form that takes a ``Delivery``.
+  ///
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery,
@@ -78,19 +65,9 @@ extension MessageCenter {
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
   /// the owner.
   ///
-  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
-  /// call begins, not even a queued one.
+  /// The owner is held as in the form that takes a ``Delivery``. Everything else is as in the form
+  /// without an owner.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
-  ///     there; or `.main(buffering:ordered:)`.
-  ///   - options: For instance `.once`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, on the main actor.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -108,16 +85,10 @@ extension MessageCenter {
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
   /// it.
   ///
-  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time.
+  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time;
+  /// `buffering` says how many messages wait for an actor that is behind. The other parameters are
+  /// those of the form with a ``Delivery``.
   ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - instance: The actor.
-  ///   - buffering: How many messages wait for an actor that is behind.
-  ///   - options: For instance `.once`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the actor, isolated to it.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
@@ -138,10 +109,9 @@ extension MessageCenter: MessageSource {
   @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
-    about subject: SubjectName? = nil, _ lifetime: EndActions? = nil
+    about subject: SubjectName? = nil
   ) -> Registration {
-    request.subjectLifetime = lifetime
-    return request.register(body, with: registry) {
+    request.register(body, with: registry) {
       let topic = topics.makeList(of: M.self, registry, $1)
       return if let subject { topic.list(about: subject, &$0, $1) } else { topic }
     } ?? wide.ended

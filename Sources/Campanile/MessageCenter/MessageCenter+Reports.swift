@@ -10,14 +10,9 @@ extension MessageCenter: Traceable, CustomStringConvertible, CustomReflectable {
   /// self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
   /// ```
   ///
-  /// Any number of observers can observe the failures, at any time, from any thread and from inside
-  /// an observer. A failure is sent on the thread that threw, while no lock is held. While the
-  /// failures have no observers, or all of them are paused, each failure is written to standard
-  /// error as one line.
-  ///
-  /// The center's ``Traceable/registrations`` don't list the observers of its failures, and
-  /// ``finish()`` doesn't end their observations, but the release of the center does. An error that
-  /// such an observer throws is written to standard error.
+  /// A failure is sent on the thread that threw. While the failures have no observers, or all of them
+  /// are paused, each failure is written to standard error as one line. In all else the observers are
+  /// like those of ``Traceable/events``.
   public var failures: Signal<ObserverFailure> { registry.failures }
 }
 

@@ -41,9 +41,7 @@ public final class MessageCenter: Sendable {
   /// The states that `latest(of:)` has made, by message type.
   let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>(.init())
 
-  /// Creates a center without observers.
-  ///
-  /// - Parameter label: A name for descriptions.
+  /// Creates a center without observers, with a name for descriptions.
   public convenience init(label: String = "") {
     self.init(label: label, registry: ObserverRegistry())
   }
@@ -58,53 +56,6 @@ public final class MessageCenter: Sendable {
   deinit {
     end()
     registry.finishReports()
-  }
-
-  // MARK: Posting
-
-  /// Posts a message without a subject.
-  ///
-  /// When it returns, the immediate observers have been called, and the others may be called later.
-  /// Observers of one subject do not receive the message.
-  public func post<M: Message>(_ message: M) {
-    find(message, Post())
-  }
-
-  /// Posts a message about `subject`.
-  ///
-  /// Subjects are compared by identity. The center retains the subject only until it is delivered
-  /// to the observers that receive it.
-  public func post<M: Message>(_ message: M, about subject: M.Subject) {
-    find(message, Post(subject))
-  }
-
-  /// Posts a message and waits until every delivery of it has ended.
-  ///
-  /// A delivery ends when the observer has run, or when it is skipped, canceled, dropped from a full
-  /// buffer, or discarded with its owner or target. A delivery to a sequence ends when the message is
-  /// stored. On a target that several observers share, the delivery of a canceled observation or a
-  /// dead owner ends when the target reaches it, so a target that does not run keeps the caller
-  /// waiting.
-  ///
-  /// Inside an asynchronous observer this method waits neither for that observer nor for another one
-  /// that waits for this call in the same way, because neither could take another message before the
-  /// call returns.
-  ///
-  /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
-  public func postAndWait<M: Message>(_ message: M) async throws {
-    try await postAndWait(message, Post())
-  }
-
-  /// Posts a message about `subject` and waits until every delivery of it has ended.
-  ///
-  /// See ``postAndWait(_:)``.
-  public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
-    try await postAndWait(message, Post(subject))
-  }
-
-  @_optimize(size)
-  private func postAndWait(_ message: some Message, _ post: Post) async throws {
-    try await DeliveryTracker.wait { find(message, post.tracked(by: $0)) }
   }
 
   // MARK: Removing
@@ -169,26 +120,6 @@ public final class MessageCenter: Sendable {
 
   @inline(never)
   private func end() { registry.finish(parts) }
-
-  // MARK: Looking
-
-  /// The observers that would receive a message of a type, oldest first.
-  ///
-  /// - Complexity: O(*n* log *n*) in the observers that it returns. Observers of other subjects add
-  ///   nothing.
-  @_optimize(size)
-  @inline(never)
-  package func hearers(
-    ofType type: any Any.Type, about subject: AnyObject?
-  ) -> [RegistrationDescription] {
-    let name = subject.flatMap { SubjectName(known: $0) }
-    // Its name is its own while it lives.
-    return withExtendedLifetime(subject) {
-      registry.describe { held in
-        topics.parts(of: type, about: name, held) + wide.parts(held)
-      }
-    }
-  }
 }
 
 /// The shared center.

@@ -13,9 +13,6 @@ extension MessageCenter {
   /// It keeps its center alive, but not the subject. Observers and sequences about a subject that
   /// has died receive nothing.
   public struct Messages<M: Message>: ObservationSource {
-    /// The values that observers receive.
-    public typealias Element = M
-
     /// The messages as a signal, which can only be observed.
     public let signal: Signal<M>
   }
@@ -29,21 +26,15 @@ extension MessageCenter {
   }
 
   /// The messages of a type, about any subject or none.
-  ///
-  /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
     Messages(signal: Signal(.all(self)))
   }
 
   /// The messages of a type about one instance.
   ///
-  /// Messages without a subject, or about another instance, are not included.
-  ///
-  /// - Parameters:
-  ///   - type: The type of the messages.
-  ///   - subject: The subject of the messages. It is compared by identity and not kept alive. A new
-  ///     object at its address after its death is not mistaken for it. If the object has died, or
-  ///     its deinit has begun, nothing is received.
+  /// Messages without a subject, or about another instance, are not included. The subject is compared
+  /// by identity and not kept alive. A new object at its address after its death is not mistaken for
+  /// it. If the object has died, or its deinit has begun, nothing is received.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
     Messages(signal: Signal(.of(self, about: subject)))
   }

@@ -35,10 +35,6 @@ public final class Multicast<Delegate> {
   /// A member that is added twice is called twice. A member that isn't a class instance is a
   /// precondition failure, because it cannot be held weakly.
   ///
-  /// - Parameters:
-  ///   - member: The member, which is held weakly.
-  ///   - file: The caller's file, for descriptions.
-  ///   - line: The caller's line.
   /// - Returns: A handle to pause or remove this membership.
   @discardableResult
   public func add(
@@ -74,7 +70,6 @@ public final class Multicast<Delegate> {
   ///
   /// - Parameter body: Called with each member as ``call(_:)`` does, until it returns an answer.
   /// - Returns: The answer, or `nil` if no member has one.
-  /// - Throws: The first error that `body` throws.
   public func first<Answer, Failure: Error>(
     _ body: (Delegate) throws(Failure) -> Answer?
   ) throws(Failure) -> Answer? {
@@ -91,18 +86,14 @@ public final class Multicast<Delegate> {
   /// if delegates.allSatisfy({ $0.mayStop(player) }) { player.stop() }
   /// ```
   ///
-  /// The members after the first that does not agree are not asked.
-  ///
   /// - Parameter predicate: Called with each member as ``call(_:)`` does, until it returns false.
-  /// - Throws: The first error that `predicate` throws.
   public func allSatisfy<Failure: Error>(
     _ predicate: (Delegate) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
-    var isAgreed = true
-    try call { (member: Delegate) throws(Failure) in
-      if isAgreed { isAgreed = try predicate(member) }
+    let refusal = try first { (member: Delegate) throws(Failure) in
+      try predicate(member) ? nil : false
     }
-    return isAgreed
+    return refusal ?? true
   }
 
   /// The number of memberships that have not ended.

@@ -5,14 +5,11 @@
 package struct ObservationRequest: ~Copyable, Sendable {
   /// The object whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
-  /// An owner of any class instead.
-  var confinedOwner: OwnerReference<AnyObject>?
   /// An asynchronous observer has a buffering without a place.
   var delivery: Delivery
-  var location: CallSite
-  /// The lifetimes of the subject and the owner, if they have one, which end the registration.
+  package var location: CallSite
+  /// The lifetime of the subject, if it has one, which ends the registration.
   var subjectLifetime: EndActions?
-  var ownerLifetime: EndActions?
   package var options: SourceOptions
   /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
@@ -34,9 +31,6 @@ package struct ObservationRequest: ~Copyable, Sendable {
   ) {
     self.init(owner: owner, on: delivery, CallSite(file: file, line: line))
   }
-
-  /// The place where the request was made, for failures that are reported early.
-  package var place: (file: String, line: Int) { (location.fileName, location.line) }
 
   /// A request for an observer that is isolated to an actor, which is also the owner.
   init(
@@ -68,24 +62,17 @@ extension ObservationRequest {
   consuming func register<Value: Sendable>(
     _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry, in place: Place
   ) -> Registration? {
-    if let plain = body.onlyPlain, isPlain {
+    if body.isPlain, isPlain {
       let traits = ObserverTraits(location: location, isOnce: options.isOnce)
-      return registry.add(.direct(traits, plain), to: place)
+      // Moved, and not copied.
+      return registry.add(.direct(traits, (consume body).plain!), to: place)
     }
-    if let owner { ownerLifetime = registry.lifetime(ofOwner: owner) }
-    return register(makeObserver(body), whenRefused: body.traits.onEnd, with: registry, in: place)
-  }
-
-  /// Registers an observer that has been made.
-  func register(
-    _ observer: AnyObserver, whenRefused: (@Sendable () -> Void)?, with registry: ObserverRegistry,
-    in place: Place
-  ) -> Registration? {
+    let ownerLifetime = owner.flatMap { registry.lifetime(ofOwner: $0) }
     // An observer with its own buffer belongs to no group.
     let target = delivery.buffering == .unbounded ? delivery.target : nil
     let mailbox = target?.mailbox
     let registration = registry.add(
-      observer, isSwept: owner != nil || confinedOwner != nil,
+      makeObserver(body, ownerLifetime), isSwept: owner != nil,
       owner: owner.map { ObjectIdentifier($0) }
     ) { garbage, held in
       let list = place(&garbage, held)
@@ -96,23 +83,23 @@ extension ObservationRequest {
       subjectLifetime?.add(registration)
       ownerLifetime?.add(registration)
     } else {
-      whenRefused?()
+      body.traits.onEnd?()
     }
     return registration
   }
 
   /// Whether the registration needs nothing except the closure to call.
   private var isPlain: Bool {
-    owner == nil && confinedOwner == nil && delivery.target == nil && !delivery.isOrdered
-      && delivery.buffering == .unbounded && subjectLifetime == nil && ownerLifetime == nil
-      && onResume == nil
+    owner == nil && delivery.isPlain && subjectLifetime == nil && onResume == nil
   }
 
-  private func makeObserver<Value: Sendable>(_ body: ObserverBody<Value>) -> AnyObserver {
+  private func makeObserver<Value: Sendable>(
+    _ body: ObserverBody<Value>, _ ownerLifetime: EndActions?
+  ) -> AnyObserver {
     var traits = body.traits
     // Before the others, whose type the runtime has to look up.
     if delivery.buffering == .unbounded, let body = body.plain {
-      return .direct(self.traits(traits), body)
+      return .direct(self.traits(traits, ownerLifetime), body)
     }
     let mailbox: Mailbox
     let target: any DeliveryTarget
@@ -120,16 +107,13 @@ extension ObservationRequest {
     switch body.kind {
     case .synchronous(let body):
       guard delivery.buffering != .unbounded else {
-        return IndirectObserver<Value>(self.traits(traits), body)
+        return IndirectObserver<Value>(self.traits(traits, ownerLifetime), body)
       }
       // Only places have buffers.
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      arrival = { value, post, id, list in
-        try body(value, post, id, list)
-        return nil
-      }
+      arrival = IndirectObserver<Value>.calling(body)
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
@@ -142,12 +126,9 @@ extension ObservationRequest {
       }
     }
     traits.buffer = mailbox.counts
-    let (isTold, isWanted) = (traits.isTold, body.isWanted)
-    return IndirectObserver<Value>(self.traits(traits), arrival: arrival) {
-      value, post, id, list in
-      guard isWanted?(value, post) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
-    }
+    return IndirectObserver<Value>(
+      self.traits(traits, ownerLifetime), in: mailbox, for: target, where: body.isWanted,
+      arrival: arrival)
   }
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
@@ -191,11 +172,7 @@ extension ObservationRequest {
   }
 
   @inline(never)
-  func traits(_ body: BodyTraits) -> ObserverTraits {
-    var traits = ObserverTraits(
-      location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
-      isTold: body.isTold, isLasting: body.isLasting)
-    if isPlain && body.name == nil && body.buffer == nil && body.onEnd == nil { return traits }
+  private func traits(_ body: BodyTraits, _ ownerLifetime: EndActions?) -> ObserverTraits {
     var onEnd: (@Sendable (Registration) -> Void)?
     if subjectLifetime != nil || ownerLifetime != nil || body.onEnd != nil {
       onEnd = { [subjectLifetime, ownerLifetime, bodyEnds = body.onEnd] registration in
@@ -204,10 +181,11 @@ extension ObservationRequest {
         bodyEnds?()
       }
     }
-    traits.details = ObserverDetails(
-      owner: owner, swept: confinedOwner, sweptType: confinedOwner?.object.map { type(of: $0) },
-      delivery: body.name ?? delivery.description, isAsynchronous: body.isAsynchronous,
-      buffer: body.buffer, onResume: onResume, onEnd: onEnd)
-    return traits
+    let details = ObserverDetails(
+      owner: owner, delivery: body.name ?? delivery.description,
+      isAsynchronous: body.isAsynchronous, buffer: body.buffer, onResume: onResume, onEnd: onEnd)
+    return ObserverTraits(
+      location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
+      isTold: body.isTold, isLasting: body.isLasting, details: details)
   }
 }

@@ -8,12 +8,8 @@ extension ObservationSource {
   /// It observes from the call on, before it suspends. If your next code causes the element, make a
   /// sequence with ``values(buffering:options:file:line:)`` before it.
   ///
-  /// - Parameters:
-  ///   - limit: How long to wait.
-  ///   - file: The caller's file, for descriptions and the error.
-  ///   - line: The caller's line.
   /// - Returns: The first element that is sent after the call.
-  /// - Throws: ``MissingElement`` if no element is sent in that time, or if the source ends first.
+  /// - Throws: ``MissingElement`` if no element is sent within `limit`, or if the source ends first.
   ///   `CancellationError` if the task is canceled.
   public func next(
     within limit: Duration, file: StaticString = #fileID, line: UInt = #line

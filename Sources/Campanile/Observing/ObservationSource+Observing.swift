@@ -32,19 +32,10 @@ extension ObservationSource {
 
   /// Observes until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
-  /// call begins, not even a queued one.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no call
+  /// begins, not even a queued one. An owner without other references ends the observation at once.
+  /// The other parameters are those of the form without an owner.
   ///
-  /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one element at a time, in the order in which they were
-  ///     sent. With `.immediate`, threads that send at once may call it at once. If it throws, the
-  ///     source's `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -59,14 +50,9 @@ extension ObservationSource {
 
   /// Observes on the main actor until the token is released.
   ///
-  /// - Parameters:
-  ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
-  ///     there; or `.main(buffering:ordered:)`.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called on the main actor. If it throws, the source's `failures` report the
-  ///     error, and the other observers are still called.
+  /// With `.main`, the observer runs inline if the sender is on the main actor and nothing waits
+  /// there. The other parameters are those of the form that takes a ``Delivery``.
+  ///
   /// - Returns: A token that ends the observation when it is released. If the source has finished,
   ///   the observation has already ended.
   public func observe(
@@ -82,19 +68,9 @@ extension ObservationSource {
 
   /// Observes on the main actor until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
-  /// call begins, not even a queued one.
+  /// The owner is held as in the form that takes a ``Delivery``. Everything else is as in the form
+  /// without an owner.
   ///
-  /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
-  ///     there; or `.main(buffering:ordered:)`.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
-  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -109,16 +85,10 @@ extension ObservationSource {
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
   ///
-  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time.
+  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time;
+  /// `buffering` says how many elements wait for an actor that is behind. The other parameters are
+  /// those of the form with a ``Delivery``.
   ///
-  /// - Parameters:
-  ///   - instance: The actor.
-  ///   - buffering: How many elements wait for an actor that is behind.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
-  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observe<Instance: Actor>(
@@ -162,20 +132,11 @@ extension ObservationSource {
     return ObservationToken(register(request, ObserverBody(async: observer)))
   }
 
-  /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
+  /// Observes asynchronously until the owner ends; the observer receives the owner.
   ///
-  /// The owner cannot end during a call. To cancel the running task, end the returned registration.
-  /// Otherwise it is like ``observeAsync(buffering:options:file:line:_:)``.
+  /// The owner cannot end during a call, which keeps it alive. To cancel the running task, end the
+  /// returned registration. Otherwise it is like ``observeAsync(buffering:options:file:line:_:)``.
   ///
-  /// - Parameters:
-  ///   - owner: The object whose end ends the observation. It is not retained, so an object without
-  ///     other references ends the observation at once.
-  ///   - buffering: How many elements wait for an observer that is behind.
-  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
-  ///   - file: The caller's file, for descriptions and failures.
-  ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one element at a time. If it throws, the source's
-  ///     `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier; its release does not.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(

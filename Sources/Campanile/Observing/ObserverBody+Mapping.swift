@@ -26,7 +26,7 @@ extension ObserverBody {
       let observer: @Sendable (Source) throws -> Void = { source in
         try transform(source, Post()) { value in try turn.use { try plain(value) } }
       }
-      if onlyPlain != nil && isWanted == nil { return ObserverBody<Source>(observer) }
+      if isPlain && isWanted == nil { return ObserverBody<Source>(observer) }
       return ObserverBody<Source>(plain: observer, traits, where: isWanted)
     }
     let mapped: ObserverBody<Source>.Kind =

@@ -86,9 +86,9 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     self.init(kind: kind, traits)
   }
 
-  /// The closure, if it is all there is.
+  /// Whether the closure to call with the value is all there is.
   @inline(__always)
-  var onlyPlain: (@Sendable (Value) throws -> Void)? { special == nil ? plain : nil }
+  var isPlain: Bool { special == nil }
 
   var kind: Kind {
     // One of the two is there.
@@ -98,6 +98,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   /// Whether it fills the buffer of a sequence.
   package var isSequence: Bool { traits.buffer != nil }
 
+  @inline(__always)
   var traits: BodyTraits { special?.traits ?? BodyTraits() }
 
   /// Which values are for the observer, checked where they are posted; `nil` for all values.
@@ -117,11 +118,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
   ) {
-    let reference = OwnerReference(owner)
-    self.init { value in
-      guard let owner = reference.object else { throw ObservationIsOver() }
-      try observer(owner, value)
-    }
+    self.init(OwnerReference(owner).bind(observer))
   }
 
   init(onMain observer: @escaping @MainActor @Sendable (Value) throws -> Void) {

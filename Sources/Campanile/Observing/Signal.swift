@@ -36,7 +36,8 @@ public struct Signal<Element: Sendable>: ObservationSource {
   /// Registers an observer.
   ///
   /// - Returns: A registration that has ended, if the source has finished.
-  @inline(never)
+  // Part of its callers: a call would need the metadata of the signal.
+  @inline(__always)
   package consuming func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {

@@ -1,25 +1,3 @@
-/// What sources in other modules of this package ask for.
-package enum SourceRegistry {
-  /// The number of the reported post that the calling code is part of; 0 if there is none.
-  package static var currentPost: UInt64 { ObserverRegistry.currentPost }
-
-  /// Whether the calling code runs on the main queue or the main actor.
-  package static var isOnMain: Bool { QueueTarget.main.isCurrent }
-
-  /// Passes an observer's error to `onError`, unless it is the request to end its registration.
-  package static func report(
-    _ error: any Error, of valueType: any Any.Type, file: StaticString, line: UInt,
-    to onError: (ObserverFailure) -> Void
-  ) throws {
-    if error is ObservationIsOver { throw error }
-    let location = CallSite(file: file, line: line)
-    onError(ObserverFailure(error: error, valueType: valueType, location: location))
-  }
-
-  /// The error that an observer throws to end its registration.
-  package static var endOfObservation: any Error { ObservationIsOver() }
-}
-
 /// The list of observers of a source in another module of this package.
 ///
 /// Those sources use the same registration, order, delivery and ends as the sources here. Observers
@@ -44,9 +22,9 @@ package struct SourceList<Value>: Sendable {
   /// Calls the current observers.
   package func post(_ value: Value) { post(unchecked: value) }
 
-  /// Calls the current observers, for generic code that has the type of the values under another name.
+  /// Calls the current observers with a `Value`, for generic code that has the type under another name.
   ///
-  /// The value must be a `Value`. It is not checked, because a check would look the type up.
+  /// It is not checked, because a check would look the type up.
   package func post<Same>(unchecked value: Same) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
@@ -81,30 +59,29 @@ package struct SourceList<Value>: Sendable {
   /// isolation, and so do its posts.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the registration, once the source notices it; the source
-  ///     checks from time to time.
+  ///   - owner: The object whose end ends the registration, once the source notices it.
   ///   - lifetime: The lifetime of the owner, which ends the registration at once.
   ///   - onEnd: Called once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    owner: OwnerReference<AnyObject>? = nil, lifetime: EndActions? = nil,
     file: StaticString, line: UInt,
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
-    var request = ObservationRequest(file: file, line: line)
-    request.confinedOwner = owner
-    request.ownerLifetime = lifetime.storage
-    let observer = AnyObserver.direct(request.traits(BodyTraits(onEnd: onEnd)), body)
-    return request.register(observer, whenRefused: onEnd, with: registry) { _, _ in list }
-      ?? ended
+    var traits = ObserverTraits(location: CallSite(file: file, line: line))
+    if owner != nil || lifetime != nil || onEnd != nil {
+      traits.details = ObserverDetails(
+        swept: owner, sweptType: owner?.object.map { type(of: $0) },
+        delivery: Delivery.immediate.description
+      ) {
+        lifetime?.remove($0)
+        onEnd?()
+      }
+    }
+    let observer = AnyObserver.direct(traits, body)
+    let registration = registry.add(observer, isSwept: owner != nil) { _, _ in list }
+    if let registration { lifetime?.add(registration) } else { onEnd?() }
+    return registration ?? ended
   }
-}
-
-/// The lifetime of an owner, if it has one, which ends registrations with the owner.
-package struct OwnerLifetime: Sendable {
-  fileprivate let storage: EndActions?
-
-  package init() { storage = nil }
-  package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
 }
 
 extension SourceList where Value: Sendable {

@@ -14,21 +14,20 @@ enum SourceMessages: Sendable {
     // Moved, and not copied. The name is reserved here until the registration has reserved it.
     switch consume self {
     case .all(let source):
-      return source.register(request, body, about: nil, nil)
+      return source.register(request, body, about: nil)
     case .about(let subject, let lifetime, let source):
       defer { extendLifetime(subject) }
-      return source.register(request, body, about: subject.name, lifetime)
+      if let lifetime { request.subjectLifetime = lifetime }
+      return source.register(request, body, about: subject.name)
     }
   }
 }
 
 /// A source of messages of many types, which registers observers of the type that they ask for.
 protocol MessageSource: AnyObject, Sendable {
-  /// - Parameters:
-  ///   - subject: The subject of the messages, or `nil` for any.
-  ///   - lifetime: The lifetime of the subject, which ends the registration, too.
+  /// - Parameter subject: The subject of the messages, or `nil` for any.
   func register<Message: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Message>,
-    about subject: SubjectName?, _ lifetime: EndActions?
+    about subject: SubjectName?
   ) -> Registration
 }

@@ -11,7 +11,7 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
   /// The line at which the observer was registered.
   public let line: Int
 
-  init(error: any Error, valueType: any Any.Type, location: CallSite) {
+  package init(error: any Error, valueType: any Any.Type, location: CallSite) {
     self.error = error
     self.valueType = valueType
     file = location.fileName

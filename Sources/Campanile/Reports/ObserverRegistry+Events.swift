@@ -6,14 +6,16 @@ import Synchronization
 /// Numbers the posts of the process whose sources are observed.
 private let postNumbers = Atomic<UInt64>(0)
 
-extension ObserverRegistry {
+extension SourceEvent {
   /// The number of the post whose observer is running here, or has started the task that is; 0 if there
   /// is none that was reported.
-  static var currentPost: UInt64 {
+  package static var currentPost: UInt64 {
     let number = CallingThread.post
     return number == 0 ? ReportedCall.origin?.post ?? 0 : number
   }
+}
 
+extension ObserverRegistry {
   /// Reports a post, and gives it a number.
   ///
   /// - Parameter name: The name of the value, in sources with names.
@@ -36,7 +38,7 @@ extension ObserverRegistry {
   ) {
     let reports = reports
     var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
-    event.parent = Self.currentPost
+    event.parent = SourceEvent.currentPost
     if let origin = ReportedCall.origin, origin.post == event.parent { event.origin = origin }
     event.subject = post.subjectID
     event.name = name
@@ -53,11 +55,8 @@ extension ObserverRegistry {
   }
 
   /// Reports such a set, where it is made.
-  func noteSet<Value>(
-    _ value: Value, of valueType: any Any.Type, _ number: UInt64, at nanoseconds: UInt64
-  ) {
-    if !isWatched { return }
-    let post = Post().numbered(number, at: nanoseconds)
+  func noteSet<Value>(_ value: Value, of valueType: any Any.Type, _ post: Post) {
+    if !isWatched || post.number == 0 { return }
     sendPosted(value, valueType, nil, post)
     notePostReturned(valueType, post)
   }
@@ -108,10 +107,6 @@ extension ObserverRegistry {
     }
   }
 
-  func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
-    if isWatched { send(kind, observer, post) }
-  }
-
   /// It is not inlined: the facts of an observer take much of the stack, and the caller may be
   /// about to call the observer.
   ///
@@ -128,7 +123,7 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  private func send(
+  func send(
     _ kind: SourceEvent.Kind, _ observer: ObserverFacts?, _ post: PostDetails?,
     of valueType: (any Any.Type)? = nil
   ) {
@@ -166,8 +161,7 @@ extension ObserverRegistry {
   func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
     guard isWatched else { return nil }
     send(.called, observer, post)
-    return ReportedCall(
-      observer: observer, post: post, outerPost: 0, outerNanoseconds: 0, droppedCount: 0)
+    return ReportedCall(observer: observer, post: post)
   }
 
   /// Reports that a call has returned.
@@ -217,11 +211,11 @@ struct ReportedCall {
   fileprivate let observer: ObserverFacts
   fileprivate let post: PostDetails?
   /// The number of the post whose observer ran before.
-  fileprivate let outerPost: UInt64
+  fileprivate var outerPost: UInt64 = 0
   /// The time of the earlier calls that are nested in the same call.
-  fileprivate let outerNanoseconds: UInt64
+  fileprivate var outerNanoseconds: UInt64 = 0
   /// The number of values that the sequence had dropped before, if the observer is one.
-  fileprivate let droppedCount: Int
+  fileprivate var droppedCount = 0
   fileprivate let start = Platform.now
 }
 

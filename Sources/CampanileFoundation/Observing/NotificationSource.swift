@@ -41,7 +41,7 @@ extension NotificationSource: Traceable {
   /// A view of the events and the live observations of the center that Campanile knows of, for all
   /// names; see ``ObservableNotificationCenter/events``.
   public var inspection: SourceInspection {
-    base.hub.lasting().topics.keys.inspection(named: "NotificationCenter")
+    base.hub.lasting().topics.keys.inspection
   }
 }
 

@@ -20,7 +20,7 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {
     let name = descriptor.name
-    let place = request.place
+    let place = request.location
     // The observer keeps the use. When the last use is released, nothing is decoded any more.
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
@@ -44,7 +44,7 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
         if let value = value as? Element { try pass(value) }
       case .failure(let error):
         let failure = NotificationDecodingFailure(
-          name: name, valueType: Element.self, error: error, file: place.file, line: place.line)
+          name: name, valueType: Element.self, error: error, file: place.fileName, line: place.line)
         failure.report(to: onFailure)
       case nil:
         // The post began before this observer was registered.

@@ -17,10 +17,8 @@ public struct RegistrationPlace: Sendable, CustomStringConvertible {
 public struct WaitingDeliveries: Sendable, CustomStringConvertible {
   /// The delivery that they wait for.
   public let delivery: String
-  /// The number of values in an observer's own buffer, or of messages at a shared place.
-  ///
-  /// Messages at a shared place may come from several sources, and each may be for several
-  /// observers.
+  /// The number of values in an observer's own buffer, or of messages at a shared place, which may be
+  /// of several sources, and each for several observers.
   public let count: Int
   /// The observers that share the place, or the observer that owns the buffer.
   public let registrations: [RegistrationDescription]
@@ -52,12 +50,14 @@ public struct Registrations: Sendable {
   /// Observers that run at the same place are called in this order. Observers of any message are
   /// included, and so are paused ones, which would skip the message. Without a subject, the observers
   /// of a single subject are left out.
-  ///
-  /// - Complexity: O(*n* log *n*) in the observations that it reads. Others add nothing.
   public init<M: MessageCenter.Message>(
     of center: MessageCenter, hearing type: M.Type, about subject: M.Subject? = nil
   ) {
-    all = center.hearers(ofType: type, about: subject)
+    let name = subject.map { ObjectIdentifier($0) }
+    all = center.registrations.filter {
+      $0.valueType == (any MessageCenter.Message).self
+        || $0.valueType == type && ($0.subject == nil || $0.subject == name)
+    }
   }
 
   /// The observations, grouped by the line that registered them.

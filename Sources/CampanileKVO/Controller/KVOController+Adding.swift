@@ -63,7 +63,7 @@ extension KVOController {
     let observer = { (change: KVOChange<Value>) in
       // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
-      else { throw SourceRegistry.endOfObservation }
+      else { throw ObservationIsOver() }
       // A closure that is made only where it is needed.
       if gate.isOpen(for: change) { return try handler(owner, object, change) }
       try gate.call(change) { try handler(owner, object, $0) }
@@ -82,8 +82,9 @@ extension KVOController {
     do {
       try observer()
     } catch {
-      guard let onError else { throw error }
-      try SourceRegistry.report(error, of: type, file: file, line: line, to: onError)
+      guard let onError, !(error is ObservationIsOver) else { throw error }
+      let location = CallSite(file: file, line: line)
+      onError(ObserverFailure(error: error, valueType: type, location: location))
     }
   }
 

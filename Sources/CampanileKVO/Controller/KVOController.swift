@@ -44,7 +44,7 @@ public final class KVOController<Owner: AnyObject> {
   /// The owner of the observations, as long as it lives.
   public var owner: Owner? { reference.object }
   let reference: OwnerReference<Owner>
-  let lifetime: OwnerLifetime
+  let lifetime: EndActions?
   /// Whether observed objects are kept alive.
   public let retainsObserved: Bool
   let onError: (@Sendable (ObserverFailure) -> Void)?
@@ -64,7 +64,7 @@ public final class KVOController<Owner: AnyObject> {
     onError: (@Sendable (ObserverFailure) -> Void)? = nil
   ) {
     reference = OwnerReference(owner)
-    lifetime = OwnerLifetime(of: owner)
+    lifetime = EndActions.of(owner)
     self.retainsObserved = retainsObserved
     self.onError = onError
   }

@@ -178,7 +178,7 @@ class Evaluation {
   // MARK: Changes of objects that stay in one isolation
 
   /// Whether this thread may read the key path.
-  private var isAtHome: Bool { !request.isOnMain || SourceRegistry.isOnMain }
+  private var isAtHome: Bool { !request.isOnMain || MainDelivery.main.delivery.isCurrent }
 
   /// Whether a setter may hand over the values of a change, because nothing else is needed.
   var takesValues: Bool {

@@ -25,7 +25,7 @@ extension KVORequest {
   func observe<Object: AnyObject, Value>(
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     owner: OwnerReference<AnyObject>? = nil,
-    lifetime: OwnerLifetime = OwnerLifetime(),
+    lifetime: EndActions? = nil,
     _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
     onEnd: (@Sendable () -> Void)? = nil,
     _ make: (ObserverGate, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void

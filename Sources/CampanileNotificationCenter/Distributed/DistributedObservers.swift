@@ -18,7 +18,7 @@ final class DistributedObservers: Sendable {
     topics.keys.isObserved(subject) || topics.keys.isObserved(nil)
   }
 
-  func listing(under title: String) -> String { topics.keys.listing(under: title) }
+  func listing(under title: String) -> String { topics.keys.inspection.named(title).listing }
 
   /// - Parameter body: Appends the observer to an audience.
   func add(

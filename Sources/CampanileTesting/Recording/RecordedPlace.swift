@@ -31,7 +31,7 @@ public struct RecordedPlace: Sendable, CustomStringConvertible {
   ) -> RecordedPlace {
     let deliveries = known.filter { $0.mailbox === mailbox || $0.isCurrent }
     return RecordedPlace(
-      isMain: SourceRegistry.isOnMain, thread: CallingThread.id,
+      isMain: MainDelivery.main.delivery.isCurrent, thread: CallingThread.id,
       delivery: deliveries.first, actor: actor.map { ObjectIdentifier($0) },
       deliveries: deliveries)
   }

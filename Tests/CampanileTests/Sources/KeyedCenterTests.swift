@@ -219,7 +219,7 @@ struct KeyedCenterTests {
       let body = ObserverBody<Int> { _ in withExtendedLifetime(probe) {} }
       center.register(.init(), body, of: "key", about: .none).cancel()
     }
-    let watch = center.keys.inspection(named: "center").events.observe { event in
+    let watch = center.keys.events.observe { event in
       guard event.kind == .posted else { return }
       observeForAMoment()
       order.record("reported")

@@ -7,7 +7,7 @@ package struct CallSite: Hashable, Sendable {
   private let storedLine: UInt32
 
   /// - Parameter line: A line above four billion, which only a caller can make up, is stored as that.
-  init(file: StaticString, line: UInt) {
+  package init(file: StaticString, line: UInt) {
     require(file.hasPointerRepresentation, "The file of an observer is named by a literal")
     self.file = unsafe UInt(bitPattern: file.utf8Start)
     storedLine = UInt32(clamping: line)

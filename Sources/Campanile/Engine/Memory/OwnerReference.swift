@@ -50,6 +50,17 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
     }
   }
 
+  /// Returns a closure that passes the object on with a value, or asks for the end of the registration
+  /// if the object has gone.
+  func bind<Value>(
+    _ observer: @escaping @Sendable (Object, Value) throws -> Void
+  ) -> @Sendable (Value) throws -> Void {
+    { value in
+      guard let object else { throw ObservationIsOver() }
+      try observer(object, value)
+    }
+  }
+
   /// Whether this is a reference to `object`, which the caller keeps.
   package func refers(to object: Object) -> Bool {
     guard let address = unsafe address else { return weakObject === object }

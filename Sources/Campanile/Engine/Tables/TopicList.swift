@@ -77,17 +77,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
       $0 += unsafe Self.list(at: $1).takeUnretainedValue().parts(held)
     }
   }
-
-  /// The lists that a message about `subject` reaches; without one, those about any.
-  func parts(
-    about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
-  ) -> [ObserverList] {
-    var lists = super.parts(held)
-    if let subject, let list = current?.object(of: subject.word) {
-      lists += unsafe Self.list(at: list).takeUnretainedValue().parts(held)
-    }
-    return lists
-  }
 }
 
 /// The changes of the table.

@@ -28,13 +28,6 @@ struct TopicTable: ~Copyable, Sendable {
     return list
   }
 
-  /// The lists that a message of a type reaches, without their parts.
-  func parts(
-    of type: any Any.Type, about subject: SubjectName?, _ held: borrowing ObserverRegistry.Held
-  ) -> [ObserverList] {
-    unsafe topic(of: type)?.list.takeUnretainedValue().parts(about: subject, held) ?? []
-  }
-
   /// Every list, without its parts.
   func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
     map.objects(held).flatMap { $0.parts(held) }
