@@ -37,18 +37,20 @@
   ///
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
-  /// - Parameter isTold: Whether an observer there receives the subject.
+  /// - Parameter receivesSubject: Whether an observer there receives the subject.
   @inline(__always)
-  func kept(isTold: Bool) -> Post {
+  func kept(withSubject receivesSubject: Bool) -> Post {
     // The common case, in as few steps as there can be.
-    if !isTold && details == nil && !ContextCarrier.isAnyInstalled { return Post() }
-    return keptWithDetails(isTold: isTold)
+    if !receivesSubject && details == nil && !ContextCarrier.isAnyInstalled { return Post() }
+    return keptWithDetails(receivesSubject: receivesSubject)
   }
 
   @inline(never)
-  private func keptWithDetails(isTold: Bool) -> Post {
+  private func keptWithDetails(receivesSubject: Bool) -> Post {
     let details = ContextCarrier.isAnyInstalled ? detailsInContext : details
-    guard isTold, let subject, !isDeinitializing(subject) else { return Post(details: details) }
+    guard receivesSubject, let subject, !isDeinitializing(subject) else {
+      return Post(details: details)
+    }
     var post = self
     post.kept = subject
     post.details = details

@@ -33,7 +33,7 @@ import Synchronization
 
   /// Whether the list has observers that run elsewhere.
   ///
-  /// Asked before the section settles.
+  /// Asked before the reservation is narrowed.
   @inline(__always)
   var hasGroups: Bool { unsafe list?._withUnsafeGuaranteedRef { $0.hasGroups } ?? false }
 
@@ -63,7 +63,7 @@ import Synchronization
     let entry = unsafe next.unsafelyUnwrapped
     unsafe next = unsafe entry + 1
     rest &-= 1
-    // Pairs with `append` and `take`: the observer, or the tombstone.
+    // Pairs with `append` and `unlink`: the observer, or the tombstone.
     return unsafe entry.pointee.address.load(ordering: .acquiring)
   }
 
@@ -84,9 +84,9 @@ struct Route: Sendable {
   /// The observers about the subject.
   var about = Cursor()
   /// The observers of any topic.
-  var wide = Cursor()
+  var wildcard = Cursor()
   /// The observers of any topic about the subject.
-  var wideAbout = Cursor()
+  var wildcardAbout = Cursor()
 
   /// The registration that the route is for, in `all`, if it is for one alone.
   var onlyID: UInt64?
@@ -94,18 +94,18 @@ struct Route: Sendable {
   private(set) var hasGroups = false
 
   /// The cursor with this number.
-  subscript(place: Int) -> Cursor {
-    get { place == 0 ? all : place == 1 ? about : place == 2 ? wide : wideAbout }
+  subscript(index: Int) -> Cursor {
+    get { index == 0 ? all : index == 1 ? about : index == 2 ? wildcard : wildcardAbout }
     set {
-      switch place {
+      switch index {
       case 0: all = newValue
       case 1: about = newValue
-      case 2: wide = newValue
-      default: wideAbout = newValue
+      case 2: wildcard = newValue
+      default: wildcardAbout = newValue
       }
     }
   }
-  static let places = 0..<4
+  static let indices = 0..<4
 
   /// Reads a list that an announced post has found.
   @inline(__always)
@@ -124,17 +124,17 @@ struct Route: Sendable {
   }
 
   /// Adds the lists of any topic: the one of any subject, and the one of `subject`.
-  mutating func findWide(_ subject: ObjectIdentifier?, in topic: TopicList) {
-    if !topic.isEmpty { wide = unsafe read(Unmanaged.passUnretained(topic)) }
-    if let subject, let list = unsafe topic.find(subject) { wideAbout = unsafe read(list) }
+  mutating func findWildcard(_ subject: ObjectIdentifier?, in topic: TopicList) {
+    if !topic.isEmpty { wildcard = unsafe read(Unmanaged.passUnretained(topic)) }
+    if let subject, let list = unsafe topic.find(subject) { wildcardAbout = unsafe read(list) }
   }
 
   /// The only list; `nil` if there are none or several.
   var only: Cursor? {
     var only: Cursor?
-    for place in Self.places where unsafe self[place].list != nil {
+    for index in Self.indices where unsafe self[index].list != nil {
       if only != nil { return nil }
-      only = self[place]
+      only = self[index]
     }
     return only
   }
@@ -145,14 +145,14 @@ struct Route: Sendable {
     if let onlyID {
       route.all = Cursor(all.listReference, only: onlyID)
     } else {
-      for place in Self.places {
-        if let list = unsafe self[place].list { route[place] = unsafe route.read(list) }
+      for index in Self.indices {
+        if let list = unsafe self[index].list { route[index] = unsafe route.read(list) }
       }
     }
     return route
   }
 
   func forEach(_ body: (ObserverList) -> Void) {
-    for place in Self.places { unsafe self[place].list?._withUnsafeGuaranteedRef(body) }
+    for index in Self.indices { unsafe self[index].list?._withUnsafeGuaranteedRef(body) }
   }
 }

@@ -41,17 +41,17 @@ final class TargetGroup: Sendable {
     parent.addToPopulation(change, held)
   }
 
-  override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
+  override func leaveParent(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     parent.drop(self, &garbage, held)
   }
 
-  override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+  override func shrinkParent(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
     parent.shrink(held)
   }
 }
 
 /// The groups of a list; replaced as a whole, never changed.
-final class GroupArray: Sendable {
+final class GroupArray: Retirable {
   let groups: [TargetGroup]
   /// The only group, if there is one.
   let only: TargetGroup?

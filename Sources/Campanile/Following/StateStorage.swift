@@ -178,10 +178,10 @@ where Update.Value == Value {
 
   @inline(__always)
   private func tell(_ update: Update, _ post: borrowing Post, limit: UInt64) {
-    if registry.isWatched {
+    if registry.isReporting {
       // The new value is reported, as by `leave`, and not the update.
       let value = update.value
-      registry.postWatched(update, reporting: value, post, to: list, upTo: limit)
+      registry.postReporting(update, reporting: value, post, to: list, upTo: limit)
     } else {
       registry.post(update, post, to: list, upTo: limit, .everyone)
     }

@@ -116,7 +116,7 @@ extension ObservationRequest {
     }
     let mailbox: Mailbox
     let target: any DeliveryTarget
-    let arrival: IndirectObserver<Value>.Arrival
+    let deferred: IndirectObserver<Value>.Deferred
     switch body.kind {
     case .synchronous(let body):
       guard delivery.buffering != .unbounded else {
@@ -126,7 +126,7 @@ extension ObservationRequest {
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      arrival = { value, post, id, list in
+      deferred = { value, post, id, list in
         try body(value, post, id, list)
         return nil
       }
@@ -135,18 +135,18 @@ extension ObservationRequest {
       (target, mailbox) = (runner, runner.mailbox)
       traits.atEnd { runner.end() }
       let prepare = preparation(of: body, mailbox, traits.name)
-      arrival = { [mailbox, isOnce = options.isOnce] value, post, id, list in
+      deferred = { [mailbox, isOnce = options.isOnce] value, post, id, list in
         // Messages behind the only call will not be delivered.
         if isOnce { mailbox.close() }
         return prepare(value, post, id, list)
       }
     }
     traits.buffer = mailbox.counts
-    let (isTold, isWanted) = (traits.isTold, body.isWanted)
-    return IndirectObserver<Value>(self.traits(traits), arrival: arrival) {
+    let (receivesSubject, isWanted) = (traits.receivesSubject, body.isWanted)
+    return IndirectObserver<Value>(self.traits(traits), deferred: deferred) {
       value, post, id, list in
       guard isWanted?(value, post) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
+      mailbox.append(value, post.kept(withSubject: receivesSubject), at: id, in: list, for: target)
     }
   }
 
@@ -194,7 +194,7 @@ extension ObservationRequest {
   func traits(_ body: BodyTraits) -> ObserverTraits {
     var traits = ObserverTraits(
       location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
-      isTold: body.isTold, isLasting: body.isLasting)
+      receivesSubject: body.receivesSubject, isLasting: body.isLasting)
     if isPlain && body.name == nil && body.buffer == nil && body.onEnd == nil { return traits }
     var onEnd: (@Sendable (Registration) -> Void)?
     if subjectLifetime != nil || ownerLifetime != nil || body.onEnd != nil {

@@ -46,9 +46,9 @@ extension ObserverRegistry {
 
   /// The details to keep of a set that another thread may deliver; `nil` if there are none.
   func makeDetails(_ context: PostContext?) -> PostDetails? {
-    if !isWatched && context == nil { return nil }
+    if !isReporting && context == nil { return nil }
     var content = PostDetails.Content(context: context)
-    if isWatched { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
+    if isReporting { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
   }
 
@@ -56,7 +56,7 @@ extension ObserverRegistry {
   func noteSet<Value>(
     _ value: Value, of valueType: any Any.Type, _ number: UInt64, at nanoseconds: UInt64
   ) {
-    if !isWatched { return }
+    if !isReporting { return }
     let post = Post().numbered(number, at: nanoseconds)
     sendPosted(value, valueType, nil, post)
     notePostReturned(valueType, post)
@@ -65,12 +65,12 @@ extension ObserverRegistry {
   /// Reports that a post has called its immediate observers.
   @inline(never)
   func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
-    if isWatched { send(.postReturned, nil, post.details, of: valueType) }
+    if isReporting { send(.postReturned, nil, post.details, of: valueType) }
   }
 
   /// Reports a registration that was made at `location`.
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
-    if isWatched {
+    if isReporting {
       let facts = observer(of: registration).map { ObserverFacts($0, registration) }
       // It may have ended meanwhile.
       send(.registered, facts ?? ObserverFacts(registration, location), nil)
@@ -85,31 +85,33 @@ extension ObserverRegistry {
     _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
     _ registration: @autoclosure () -> Registration
   ) {
-    if isWatched { send(kind, observer, registration(), post.details) }
+    if isReporting { send(kind, observer, registration(), post.details) }
   }
 
   /// Reports the event of a registration whose observer is not at hand.
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
   ) {
-    if isWatched { send(kind, nil, Registration(list: list, id: id, counters: nil), post.details) }
+    if isReporting {
+      send(kind, nil, Registration(list: list, id: id, counters: nil), post.details)
+    }
   }
 
   /// Reports the event of each registration along a route, up to the identifier `newest`.
   @inline(never)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
-    _ newest: UInt64, _ portion: Portion
+    _ newest: UInt64, _ mode: WalkMode
   ) {
-    if !isWatched { return }
+    if !isReporting { return }
     let details = post.details
-    forEachObserver(along: lists, newest, portion) { observer, registration in
+    forEachObserver(along: lists, newest, mode) { observer, registration in
       send(kind, observer, registration, details)
     }
   }
 
   func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
-    if isWatched { send(kind, observer, post) }
+    if isReporting { send(kind, observer, post) }
   }
 
   /// It is not inlined: the facts of an observer take much of the stack, and the caller may be
@@ -146,7 +148,7 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
     _ post: borrowing Post
   ) -> ReportedCall? {
-    isWatched ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
+    isReporting ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
   }
 
   @inline(never)
@@ -164,7 +166,7 @@ extension ObserverRegistry {
 
   /// Reports that an asynchronous observer is about to be called in the current task.
   func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
-    guard isWatched else { return nil }
+    guard isReporting else { return nil }
     send(.called, observer, post)
     return ReportedCall(
       observer: observer, post: post, outerPost: 0, outerNanoseconds: 0, droppedCount: 0)
@@ -180,10 +182,10 @@ extension ObserverRegistry {
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous
     if let sequence = call.observer.sequence {
-      if isWatched && sequence.droppedCount > call.droppedCount {
+      if isReporting && sequence.droppedCount > call.droppedCount {
         send(.dropped, call.observer, nil)
       }
-    } else if isWatched {
+    } else if isReporting {
       let reports = reports
       var event = SourceEvent(
         .returned, of: reports.number, nil, call.observer, call.post, at: end)

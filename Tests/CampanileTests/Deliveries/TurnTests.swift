@@ -164,7 +164,7 @@ struct TurnTests {
     let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     let observer = IndirectObserver<Int>(
       traits,
-      arrival: { [heard] value, _, _, _ in
+      deferred: { [heard] value, _, _, _ in
         heard.record(value)
         return nil
       }

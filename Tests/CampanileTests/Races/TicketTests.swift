@@ -158,7 +158,7 @@ struct TicketTests {
       registry = source.registry
       let token = source.observe { _ in }
       let section = source.registry.enter()
-      source.registry.settle(section)
+      source.registry.narrow(section)
       token.cancel()
       return section
     }
