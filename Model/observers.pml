@@ -62,7 +62,7 @@
  * step NO_TICK            Engine/ObserverRegistry.swift:tick                    new memory has a time of its own
  * step EARLY_CLOCK        Engine/ObserverRegistry.swift:insert                  the clock shows an entry that is in place
  * step NO_CLOCK           Engine/ObserverRegistry.swift:insert                  and posts that begin later reach it
- * step NO_WAITING         Engine/ObserverRegistry+Reclamation.swift:wait        who waits waits for the posts in reach
+ * step NO_WAITING         Engine/ObserverRegistry+Reclamation.swift:end         who waits waits for the posts in reach
  * step NO_LATE_WAITING    Engine/ObserverRegistry+Reclamation.swift:end         also if the registration had ended
  * step FIRST_FREES        Engine/ObserverRegistry+Reclamation.swift:takeTickets the last post that leaves releases (run 2)
  * step NO_RETURNING       Engine/ObserverRegistry+Reclamation.swift:takeTickets each that leaves gives its ticket back (run 2)

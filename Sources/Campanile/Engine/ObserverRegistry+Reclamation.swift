@@ -55,13 +55,20 @@ extension [Ticket] {
   }
 }
 
-/// The objects and continuations that wait for the same posts to leave.
+/// The objects to release when certain posts have left.
 struct LimboList {
   fileprivate(set) var tickets: [Ticket]
-  /// The objects to release then.
   fileprivate(set) var objects: [any AnyObject & Sendable] = []
-  /// The closures to call then.
-  fileprivate(set) var resumes: [@Sendable () -> Void] = []
+}
+
+/// A caller that waits for posts to leave, which is retired like what they may hold: its release
+/// resumes it.
+private final class Waiter: Sendable {
+  private let resume: @Sendable () -> Void
+
+  init(_ resume: @escaping @Sendable () -> Void) { self.resume = resume }
+
+  deinit { resume() }
 }
 
 extension ObserverRegistry.State {
@@ -79,9 +86,9 @@ extension ObserverRegistry.State {
   /// Limbo lists that now wait for the same posts are merged. So there are at most as many limbo
   /// lists as the posts in progress make sets of tickets, however much has ended.
   ///
-  /// - Returns: What waits for no post any more; it has no tickets.
-  fileprivate mutating func takeTickets(of reservation: UInt) -> LimboList {
-    var done = LimboList(tickets: [])
+  /// - Returns: The objects that wait for no post any more.
+  fileprivate mutating func takeTickets(of reservation: UInt) -> [any AnyObject & Sendable] {
+    var done: [any AnyObject & Sendable] = []
     var rest: [LimboList] = []
     var index = 0
     while index < limbo.count {
@@ -93,23 +100,16 @@ extension ObserverRegistry.State {
       var list = limbo.remove(at: index)
       list.tickets.remove(at: place)
       if list.tickets.isEmpty {
-        done.add(list)
+        done += list.objects
       } else {
         rest.append(list)
       }
     }
     for one in rest {
       let index = limboList(with: one.tickets)
-      limbo[index].add(one)
+      limbo[index].objects += one.objects
     }
     return done
-  }
-}
-
-extension LimboList {
-  fileprivate mutating func add(_ other: LimboList) {
-    objects += other.objects
-    resumes += other.resumes
   }
 }
 
@@ -134,12 +134,12 @@ extension ObserverRegistry {
   ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
-    var mustWait = false
+    let waiter = resume.map { Waiter($0) }
+    // Released under no lock, and last.
+    defer { withExtendedLifetime(waiter) {} }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
       guard let index = list.index(of: id, held) else {
-        if let resume {
-          mustWait = wait(for: id, among: scan(since: id, &state, held), resume, &state)
-        }
+        if let waiter { keep(waiter, since: id, for: scan(since: id, &state, held), &state) }
         return nil
       }
       unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
@@ -156,6 +156,7 @@ extension ObserverRegistry {
         mayBeRunning = posts.contains {
           $0.upperBound >= id && $0.thread != ThreadRecord.addressInScans
         }
+        if let waiter { keep(waiter, since: id, for: posts, &state) }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
@@ -165,10 +166,8 @@ extension ObserverRegistry {
         keep(left, since: left.created, for: posts, &state)
         garbage.add(left)
       }
-      if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return unsafe observer
     }
-    defer { if !mustWait { resume?() } }
     guard let ended = unsafe ended else { return .alreadyEnded }
     unsafe ended._withUnsafeGuaranteedRef { observer in
       note(.ended, observer, Registration(list: list, id: id, counters: counters))
@@ -310,34 +309,17 @@ extension ObserverRegistry {
 
   /// Gives back the tickets of the post in `reservation`, which has left.
   ///
-  /// It releases what waited for that post alone, and calls the closures that did.
+  /// It releases what waited for that post alone.
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
-    var done = LimboList(tickets: [])
+    var done: [any AnyObject & Sendable] = []
     var selfReference: ObserverRegistry?
     withState { state in
       done = state.takeTickets(of: reservation)
       if state.limbo.isEmpty { selfReference = state.selfReference.take() }
     }
-    for resume in done.resumes { resume() }
-    done.objects = []
-    withExtendedLifetime(selfReference) {}
-  }
-
-  /// Calls a closure when the posts that may be calling `id` have left.
-  ///
-  /// - Returns: Whether there are any.
-  @inline(never)
-  private func wait(
-    for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
-    _ state: inout State
-  ) -> Bool {
-    let tickets = posts.reaching(id)
-    if tickets.isEmpty { return false }
-    let index = state.limboList(with: tickets)
-    state.limbo[index].resumes.append(resume)
-    return true
+    withExtendedLifetime(selfReference) { done.removeAll() }
   }
 }
 

@@ -319,11 +319,7 @@ struct TicketTests {
         let poster = onThread { source.send(0) }
         held.waitUntilReached()
         takeOver.open()
-        while order.count == 0,
-          source.registry.withState({ $0.limbo.allSatisfy { $0.resumes.isEmpty } })
-        {
-          sched_yield()
-        }
+        while order.count == 0, source.registry.withState({ $0.limbo.isEmpty }) { sched_yield() }
         held.open()
         waiting()
         poster()
