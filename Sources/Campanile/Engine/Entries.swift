@@ -236,3 +236,75 @@ extension Entries {
     #endif
   }
 }
+
+/// The position of a post in one list, as plain words that are valid until the post leaves.
+///
+/// No reference is counted here: two threads that post to one source must not write to a common
+/// line.
+@safe struct Cursor: @unchecked Sendable {
+  /// The next entry.
+  private var next: UnsafeMutablePointer<Entry>?
+  /// How many entries there are from `next` on.
+  private var rest = 0
+  /// The list, or `nil` for none.
+  let list: Unmanaged<ObserverList>?
+
+  /// The end of no list.
+  @inline(__always)
+  init() { unsafe list = nil }
+
+  /// The end of a list that is to be read later.
+  @inline(__always)
+  init(unread list: ObserverList) { unsafe self.list = Unmanaged.passUnretained(list) }
+
+  /// Reads `list`, which an announced post has found.
+  @inline(__always)
+  init(_ list: Unmanaged<ObserverList>) {
+    unsafe self.list = list
+    // SAFETY: the announcement keeps the list and its buffer.
+    unsafe list._withUnsafeGuaranteedRef { list in
+      guard let entries = list.entries else { return }
+      (unsafe next, rest) = unsafe (entries.base, entries.count)
+    }
+  }
+
+  /// Whether the list has observers that run elsewhere.
+  ///
+  /// Asked before the reservation is narrowed.
+  @inline(__always)
+  var hasGroups: Bool { unsafe list?._withUnsafeGuaranteedRef { $0.hasGroups } ?? false }
+
+  @inline(__always)
+  var isAtEnd: Bool { rest == 0 }
+
+  /// The next identifier, or the greatest number at the end.
+  @inline(__always)
+  var nextID: UInt64 {
+    if isAtEnd { return .max }
+    // SAFETY: `rest` was counted from what was published.
+    // Pairs with `append`: the observer is in place.
+    return unsafe next.unsafelyUnwrapped.pointee.number.load(ordering: .acquiring)
+  }
+
+  /// Reads nothing of `list` except the entry of `id`, unless that has ended.
+  init(_ list: ObserverList, only id: UInt64) {
+    self.init(unread: list)
+    guard let entries = list.entries, let index = entries.index(of: id) else { return }
+    unsafe (next, rest) = unsafe (entries.base + index, 1)
+  }
+
+  /// The next observer, or 0; `nextID` has shown that there is an entry.
+  @inline(__always)
+  mutating func takeAddress() -> UInt {
+    // SAFETY: as above.
+    let entry = unsafe next.unsafelyUnwrapped
+    unsafe next = unsafe entry + 1
+    rest &-= 1
+    // Pairs with `append` and `unlink`: the observer, or the tombstone.
+    return unsafe entry.pointee.address.load(ordering: .acquiring)
+  }
+
+  /// The list, of which there is one.
+  @inline(__always)
+  var listReference: ObserverList { unsafe list.unsafelyUnwrapped.takeUnretainedValue() }
+}

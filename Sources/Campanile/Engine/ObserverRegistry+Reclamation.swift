@@ -332,19 +332,3 @@ extension ObserverList {
     }
   }
 }
-
-extension ObserverRegistry {
-  /// Runs `body` with the observer of a registration, under the lock, unless it has ended.
-  func withObserver<Result: Sendable>(
-    of registration: Registration, _ body: (AnyObserver) -> Result
-  ) -> Result? {
-    withState { _, held in registration.observer(held).map(body) }
-  }
-}
-
-extension Registration {
-  /// The observer of the registration, if it has not ended.
-  func observer(_ held: borrowing ObserverRegistry.Held) -> AnyObserver? {
-    list.index(of: id, held).map { unsafe list.observer(at: $0, held).takeUnretainedValue() }
-  }
-}

@@ -293,14 +293,16 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ post: borrowing Post,
     _ call: () throws -> Void
   ) {
-    let reported = begin(observer, observer.registration(id, in: list), post)
+    let reported =
+      isReporting
+      ? beginReported(observer, observer.registration(id, in: list), post.details) : nil
     reach(.willCall)
     do {
-      try reported.around(call)
+      if let reported { try reported.around(call) } else { try call() }
     } catch {
       handle(error, of: observer, id, in: list, post)
     }
-    end(reported)
+    if let reported { endReported(reported) }
   }
 
   /// Reports that an observer is skipped because it is paused, unless it has ended.
@@ -346,11 +348,5 @@ extension ObserverRegistry {
     exit(section)
     if call == nil { post.tracker?.end() }
     return call
-  }
-
-  /// The observer of a registration, unless it has ended.
-  @inline(never)
-  func observer(of registration: Registration) -> AnyObserver? {
-    withObserver(of: registration) { $0 }
   }
 }

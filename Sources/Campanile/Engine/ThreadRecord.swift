@@ -1,5 +1,13 @@
 import Synchronization
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The reservation of one post in progress, which is the part of it that other threads see.
 ///
 /// The thread that posts writes the reservation; a thread that ends a registration reads it. `source` is
@@ -263,5 +271,38 @@ extension ThreadRecord {
         unsafe thread = unsafe first.pointee.next
       }
     }
+  }
+}
+
+/// A thread-local word: the address of an object that belongs to the thread.
+///
+/// It is a value, and every registry keeps a copy, because reading a global would cost a call at
+/// each post.
+struct ThreadSlot: Sendable {
+  #if canImport(Darwin)
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
+  #else
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
+  #endif
+
+  private let key: pthread_key_t
+
+  /// The records of the threads that post.
+  static let records = unsafe ThreadSlot { unsafe ThreadRecord.release($0) }
+
+  /// Makes a slot.
+  ///
+  /// - Parameter destructor: Called with the thread's word in the slot when the thread ends.
+  init(_ destructor: Destructor) {
+    var key = pthread_key_t()
+    let status = unsafe pthread_key_create(&key, destructor)
+    require(status == 0, "The process has no thread-specific key left for Campanile")
+    self.key = key
+  }
+
+  /// The calling thread's word in the slot, or `nil` at first.
+  var value: UnsafeMutableRawPointer? {
+    get { unsafe pthread_getspecific(key) }
+    nonmutating set { unsafe pthread_setspecific(key, newValue) }
   }
 }

@@ -88,13 +88,11 @@ extension ObserverRegistry {
     if isReporting { send(kind, observer, registration(), post.details) }
   }
 
-  /// Reports the event of a registration whose observer is not at hand.
+  /// Reports the event of a registration whose observer is not at hand, while events are observed.
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
   ) {
-    if isReporting {
-      send(kind, nil, Registration(list: list, id: id, counters: nil), post.details)
-    }
+    send(kind, nil, Registration(list: list, id: id, counters: nil), post.details)
   }
 
   /// Reports the event of each registration along a route, up to the identifier `newest`.
@@ -138,21 +136,17 @@ extension ObserverRegistry {
     reports.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
   }
 
-  /// Reports that an observer is about to be called, if the events have an observer.
+  /// Reports that an observer is about to be called.
   ///
   /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
   /// not called: the value is queued in its buffer.
   ///
-  /// - Returns: The argument for `end(_:)` when the call has returned.
-  func begin(
-    _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
-    _ post: borrowing Post
-  ) -> ReportedCall? {
-    isReporting ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
-  }
-
+  /// - Returns: The argument for `endReported(_:)` when the call has returned.
   @inline(never)
-  private func beginReported(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+  func beginReported(
+    _ observer: AnyObserver, _ registration: Registration, _ post: PostDetails?
+  ) -> ReportedCall? {
+    let observer = ObserverFacts(observer, registration)
     if observer.isAsynchronous { return nil }
     send(observer.sequence == nil ? .called : .queued, observer, post)
     let call = ReportedCall(
@@ -178,7 +172,7 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  private func endReported(_ call: ReportedCall) {
+  func endReported(_ call: ReportedCall) {
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous
     if let sequence = call.observer.sequence {
@@ -227,13 +221,14 @@ struct ReportedCall {
   fileprivate let start = Platform.now
 }
 
-extension ReportedCall? {
+extension ReportedCall {
   /// Makes the call, so that the tasks that it starts know it.
   func around<Result>(_ call: () throws -> Result) rethrows -> Result {
-    guard let self else { return try call() }
-    return try ReportedCall.$origin.withValue(self.origin, operation: call)
+    try Self.$origin.withValue(origin, operation: call)
   }
+}
 
+extension ReportedCall? {
   /// Makes an asynchronous call, so that the tasks that it starts know it.
   func around(_ call: () async -> Void) async {
     guard let self else { return await call() }

@@ -107,12 +107,14 @@ public final class Mailbox: Sendable {
     _ value: Value, _ post: consuming Post, at id: UInt64, in list: ObserverList,
     for target: any DeliveryTarget
   ) {
-    list.registry.note(.queued, of: post, at: id, in: list)
+    let registry = list.registry
+    if registry.isReporting { registry.note(.queued, of: post, at: id, in: list) }
     // Without the lock, which the job needs to make room.
     // No pair: a hint, as in `note`.
     if isFull.load(ordering: .relaxed) {
       counters.countDrop()
-      return list.registry.note(.dropped, of: post, at: id, in: list)
+      if registry.isReporting { registry.note(.dropped, of: post, at: id, in: list) }
+      return
     }
     // An asynchronous observer that waits for a post cannot wait for its own turn.
     if post.tracker?.isWait(inside: counters) == true { post = post.tracked(by: nil) }

@@ -126,31 +126,6 @@ extension ObserverRegistry {
   }
 }
 
-/// A value as observers of any topic receive it; made once for a post, if there are any.
-///
-/// A word. The value stays where the post has it, on the stack, until the post returns.
-@safe struct WildcardValue<Wildcard: Sendable> {
-  // SAFETY: the poster keeps the value in place for as long as this and its copies live.
-  private let place: UnsafePointer<Wildcard>
-
-  private init(at place: UnsafePointer<Wildcard>) { unsafe self.place = place }
-
-  /// Calls `body` with a value that stays in place meanwhile.
-  @inline(__always)
-  static func with(_ value: Wildcard, _ body: (WildcardValue) -> Void) {
-    unsafe withUnsafePointer(to: value) { body(unsafe WildcardValue(at: $0)) }
-  }
-
-  var value: Wildcard {
-    @inline(__always) unsafeAddress { unsafe place }
-  }
-}
-
-extension WildcardValue<Never> {
-  /// No value, for a post that no observer of any topic receives.
-  static var absent: WildcardValue? { nil }
-}
-
 /// A value with a name that says more than its type.
 package protocol EventNaming {
   /// The name of the value in events.
