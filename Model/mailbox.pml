@@ -46,7 +46,7 @@
 
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS + 1)
-#define LIMIT 2  /* DrainTurn.deliveryLimit */
+#define LIMIT 2  /* DrainBudget.deliveryLimit */
 
 mtype = { idle, scheduled, draining, inline_ };
 

@@ -40,7 +40,7 @@ public final class DeliveryJob: Sendable {
   /// Delivers what is waiting.
   ///
   /// Call it on the target.
-  public func run() { run(atMost: DrainTurn.deliveryLimit) }
+  public func run() { run(atMost: DrainBudget.deliveryLimit) }
 
   /// Delivers the oldest of what is waiting; another job is enqueued for the rest.
   ///
@@ -69,8 +69,8 @@ protocol Drainable: AnyObject, Sendable {
   var waitingCount: Int { get }
 }
 
-/// The rest of one job's turn, after which it yields the target.
-struct DrainTurn {
+/// What is left of one job's turn, after which it yields the target.
+struct DrainBudget {
   /// How many deliveries a job makes at most.
   static let deliveryLimit = 1_024
   /// How long a job delivers if time is limited, in nanoseconds.
@@ -95,7 +95,7 @@ struct DrainTurn {
   /// How many deliveries may be made before the next call of `note`.
   ///
   /// It is 1 if time is limited, because an observer may take long.
-  var portion: Int { clock == nil ? left : min(left, 1) }
+  var allowance: Int { clock == nil ? left : min(left, 1) }
 
   mutating func note(_ count: Int) {
     left -= count

@@ -11,7 +11,7 @@ struct MailboxState: ~Copyable {
   private var filling = RecordBuffer()
   /// Older records, left by a job or given to a waiting reader; otherwise the memory of a batch.
   private var rest = RecordBuffer()
-  private var activity = Activity()
+  private var schedule = MailboxSchedule()
   /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.
   private let buffering: Buffering?
   /// The only observer's list, from the first record until the mailbox is closed, and identifier.
@@ -28,7 +28,7 @@ struct MailboxState: ~Copyable {
     self.isRead = isRead
   }
 
-  var isIdle: Bool { activity.isIdle }
+  var isIdle: Bool { schedule.isIdle }
   /// How much waits here; a batch is counted by the code that delivers it.
   var waitingCount: Int { rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
@@ -49,7 +49,7 @@ struct MailboxState: ~Copyable {
     _ envelope: Envelope, _ value: Value, by poster: @autoclosure () -> Urgency
   ) -> Urgency? {
     filling.append(envelope, value)
-    return activity.arrive(poster())
+    return schedule.arrive(poster())
   }
 
   /// Adds a record for the only observer or the reader, if there is room.
@@ -84,7 +84,7 @@ struct MailboxState: ~Copyable {
       if list == nil { (list, id) = envelope.destination }
       filling.append(envelope, value)
     }
-    if !isRead { wake = activity.arrive(poster()) }
+    if !isRead { wake = schedule.arrive(poster()) }
     return admission
   }
 
@@ -100,7 +100,7 @@ struct MailboxState: ~Copyable {
   mutating func begin(
     _ job: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
   ) -> Int? {
-    guard activity.begin(job) else { return nil }
+    guard schedule.begin(job) else { return nil }
     kept = list
     swap(&rest, &batch)
     return batch.isEmpty ? take(job, &batch) : filling.count
@@ -125,19 +125,19 @@ struct MailboxState: ~Copyable {
   @inline(never)
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
-    return activity.end(job, isEmpty: isEmpty)
+    return schedule.end(job, isEmpty: isEmpty)
   }
 
   /// Whether a post that arrived during the turn is more urgent than the turn.
-  func isMoreUrgent(than job: Urgency) -> Bool { activity.isMoreUrgent(than: job) }
+  func isMoreUrgent(than job: Urgency) -> Bool { schedule.isMoreUrgent(than: job) }
 
   // MARK: Posters on the target
 
   /// Lets a poster that is on the target use an idle mailbox inline.
-  mutating func beginInline() -> Bool { activity.beginInline() }
+  mutating func beginInline() -> Bool { schedule.beginInline() }
 
   /// Ends the inline use; returns the priority of the job to enqueue for what arrived meanwhile.
-  mutating func endInline(by poster: Urgency) -> Urgency? { activity.end(poster, isEmpty: isEmpty) }
+  mutating func endInline(by poster: Urgency) -> Urgency? { schedule.end(poster, isEmpty: isEmpty) }
 
   // MARK: Readers
 
@@ -201,7 +201,7 @@ struct MailboxState: ~Copyable {
     only = registration
     let isAny = giveUp(&batch)
     discardedCount += batch.count
-    if !isAny { activity.giveUp(job) }
+    if !isAny { schedule.giveUp(job) }
     return isAny
   }
 
@@ -218,12 +218,12 @@ struct MailboxState: ~Copyable {
   }
 }
 
-/// The activity at a mailbox: which job or poster drains it, and which jobs are enqueued for it.
+/// The schedule of a mailbox: which job or poster drains it, and which jobs are enqueued for it.
 ///
 /// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job, and so
 /// does a more urgent post, as long as no enqueued job has begun. The job that begins first drains
 /// the mailbox; the others then find nothing to do.
-struct Activity: ~Copyable {
+struct MailboxSchedule: ~Copyable {
   private enum Stage {
     case idle
     /// Something waits, and a job is enqueued.
