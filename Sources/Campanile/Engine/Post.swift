@@ -85,7 +85,7 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
   }
 
   /// Returns the post, of a message that came through other centers.
-  func along(_ path: [PathStep]) -> Post { with { $0.path = path } }
+  func along(_ path: [PathStep]) -> Post { path.isEmpty ? self : with { $0.path = path } }
 
   /// Returns the post, whose deliveries `tracker` waits for, if there is one.
   func tracked(by tracker: DeliveryTracker?) -> Post { with { $0.tracker = tracker } }

@@ -98,7 +98,7 @@ extension Registration {
   /// - Returns: The answer; false if the registration has ended.
   @inline(never)
   func ask(_ question: (AnyObserver) -> Bool) -> Bool {
-    list.registry.withObserver(of: self, question) ?? false
+    list.registry.withState { _, held in observer(held).map(question) } ?? false
   }
 
   /// The observer of the registration, if it has not ended.
@@ -111,13 +111,6 @@ extension ObserverRegistry {
   /// The observer of a registration, unless it has ended.
   @inline(never)
   func observer(of registration: Registration) -> AnyObserver? {
-    withObserver(of: registration) { $0 }
-  }
-
-  /// Runs `body` with the observer of a registration, under the lock, unless it has ended.
-  func withObserver<Result: Sendable>(
-    of registration: Registration, _ body: (AnyObserver) -> Result
-  ) -> Result? {
-    withState { _, held in registration.observer(held).map(body) }
+    withState { _, held in registration.observer(held) }
   }
 }
