@@ -14,21 +14,21 @@
  * Spin is sequentially consistent. A step that begins with LATE delays a store behind the load that
  * follows, or makes that load early, as a processor may do with weaker accesses.
  *
- * step LATE_ADDITION Engine/ObserverList.swift:addToPopulation  a registration is counted before observe() returns
- * step LATE_QUESTION Engine/ObserverList.swift:isEmpty          a post asks after what its thread did before
- * step LATE_END      Engine/Observer.swift:markEnded            an end is in the word before cancel() returns
- * step LATE_CHECK    Engine/Observer.swift:isPlain              a post checks after what its thread did before
- * step LATE_LINK      Engine/ThreadRecord.swift:makeNested       a reservation is linked before a post in it looks (run 3)
- * step LATE_OUTER     Engine/ThreadRecord.swift:push             after the post around it was announced (run 3)
- * step EARLY_LEAVING  Engine/ThreadRecord.swift:pop              which leaves last (run 3)
- * step LATE_RECORD   Engine/ThreadRecord.swift:claim            a record can be found before its thread's post looks (run 3)
- * step EARLY_KEY     Engine/Tables/AddressTable.swift:insert                 who finds a key finds its object (run 5)
- * step LATE_TAGS     Engine/Tables/TopicList.swift:list                     who reaches a subject with a tag looks for tags (run 6)
- * step TORN_STORE    Engine/Memory/LazyReference.swift:storeIfNil            both threads get the same object (run 7)
- * step EARLY_TOPIC   Engine/Tables/KeyTable.swift:audience                  a topic is read by a post that has announced itself (run 8)
- * step LATE_SECTION  Engine/Tables/KeyTable.swift:audienceUnderLock         a post announces itself under the lock (run 8)
- * step LATE_MEMORY   Engine/Tables/KeyTable.swift:remember                  what was forgotten is not found without the lock again (run 8)
- * step LATE_FORGET   Engine/Tables/KeyTable.swift:forget                    a topic is taken out before the reservations are read (run 8)
+ * step LATE_ADDITION Engine/ObserverList.swift:addToPopulation        a registration is counted before observe() returns
+ * step LATE_QUESTION Engine/ObserverList.swift:isEmpty                a post asks after what its thread did before
+ * step LATE_END      Engine/Observer.swift:markEnded                  an end is in the word before cancel() returns
+ * step LATE_CHECK    Engine/Observer.swift:isReady                    a post checks after what its thread did before
+ * step LATE_LINK     Engine/ThreadRecord.swift:makeNested             a reservation is linked before a post in it looks (run 3)
+ * step LATE_OUTER    Engine/ThreadRecord.swift:announce               after the post around it was announced (run 3)
+ * step EARLY_LEAVING Engine/ThreadRecord.swift:leave                  which leaves last (run 3)
+ * step LATE_RECORD   Engine/ThreadRecord.swift:claim                  a record can be found before its thread's post looks (run 3)
+ * step EARLY_KEY     Engine/Tables/AddressTable.swift:insert          who finds a key finds its object (run 5)
+ * step LATE_TAGS     Engine/Tables/TopicList.swift:list               who reaches a subject with a tag looks for tags (run 6)
+ * step TORN_STORE    Engine/Memory/LazyReference.swift:storeIfNil     both threads get the same object (run 7)
+ * step EARLY_TOPIC   Engine/Tables/KeyTable.swift:recipients          a topic is read by a post that has announced itself (run 8)
+ * step LATE_SECTION  Engine/Tables/KeyTable.swift:recipientsUnderLock a post announces itself under the lock (run 8)
+ * step LATE_MEMORY   Engine/Tables/KeyTable.swift:remember            what was forgotten is not found without the lock again (run 8)
+ * step LATE_FORGET   Engine/Tables/KeyTable.swift:forget              a topic is taken out before the reservations are read (run 8)
  *
  * run -DQUESTION
  * run -DCANCEL

@@ -16,25 +16,25 @@
  * At the mailbox of a target everything but the look at `mayBeIdle` is decided under the lock, so a step
  * here is one such section.
  *
- * step NO_SCHEDULING      Engine/Mailbox/Activity.swift:arrive                        who finds the mailbox idle wakes the target
- * step NO_RAISING         Engine/Mailbox/Activity.swift:arrive                        and who is more urgent than the jobs on their way
- * step NO_WANTING         Engine/Mailbox/Activity.swift:arrive                        a drain takes in how urgent those are that come
- * step NO_HANDING_OVER    Engine/Mailbox/Activity.swift:begin                         and the job that finds it at work (run 3)
- * step NO_IDLE_CHECK      Engine/Mailbox/Activity.swift:request                       and nobody else does
- * step NO_INLINE_CHECK    Engine/Mailbox/Activity.swift:beginInline                   who runs inline takes the target first (run 4)
- * step NO_RETURN          Engine/Mailbox/MailboxState.swift:endInline                 and gives it back (run 2)
- * step NO_RESCHEDULING    Engine/Mailbox/MailboxState.swift:endInline                 with what came meanwhile (run 2)
- * step NO_BEGIN_CHECK     Engine/Mailbox/Activity.swift:begin                         of several jobs one delivers (run 3)
- * step NO_ARRIVING        Engine/Mailbox/Activity.swift:begin                         and a job that begins is no longer on its way
- * step NO_BECOMING_IDLE   Engine/Mailbox/MailboxState.swift:take                      an emptied mailbox is idle
- * step EARLY_IDLE         Engine/Mailbox/MailboxState.swift:take                      and not before the last batch was delivered (run 3)
- * step LATE_IDLE          Engine/Mailbox/MailboxState.swift:take                      which is decided when it is seen empty
- * step NO_LIMIT           Engine/Mailbox/Mailbox.swift:drain                          a job stops in the middle of a batch
- * step NO_GOING_ON        Engine/Mailbox/MailboxState.swift:giveWay                   a job that gives way leaves another
- * step IDLE_GIVING_WAY    Engine/Mailbox/MailboxState.swift:giveWay                   unless nothing waits
- * step REST_LOST          Engine/Mailbox/MailboxState.swift:giveWay                   the rest of the batch is kept
- * step REST_LAST          Engine/Mailbox/MailboxState.swift:begin                        and comes before what is newer
- * step NO_DISCARDING      Engine/Mailbox/DeliveryJob.swift:deinit                     a job that is never run discards what waits
+ * step NO_SCHEDULING    Engine/Mailbox/MailboxState.swift:arrive      who finds the mailbox idle wakes the target
+ * step NO_RAISING       Engine/Mailbox/MailboxState.swift:arrive      and who is more urgent than the jobs on their way
+ * step NO_WANTING       Engine/Mailbox/MailboxState.swift:arrive      a drain takes in how urgent those are that come
+ * step NO_HANDING_OVER  Engine/Mailbox/MailboxState.swift:begin       and the job that finds it at work (run 3)
+ * step NO_IDLE_CHECK    Engine/Mailbox/MailboxState.swift:request     and nobody else does
+ * step NO_INLINE_CHECK  Engine/Mailbox/MailboxState.swift:beginInline who runs inline takes the target first (run 4)
+ * step NO_RETURN        Engine/Mailbox/MailboxState.swift:endInline   and gives it back (run 2)
+ * step NO_RESCHEDULING  Engine/Mailbox/MailboxState.swift:endInline   with what came meanwhile (run 2)
+ * step NO_BEGIN_CHECK   Engine/Mailbox/MailboxState.swift:begin       of several jobs one delivers (run 3)
+ * step NO_ARRIVING      Engine/Mailbox/MailboxState.swift:begin       and a job that begins is no longer on its way
+ * step NO_BECOMING_IDLE Engine/Mailbox/MailboxState.swift:take        an emptied mailbox is idle
+ * step EARLY_IDLE       Engine/Mailbox/MailboxState.swift:take        and not before the last batch was delivered (run 3)
+ * step LATE_IDLE        Engine/Mailbox/MailboxState.swift:take        which is decided when it is seen empty
+ * step NO_LIMIT         Engine/Mailbox/Mailbox.swift:drain            a job stops in the middle of a batch
+ * step NO_GOING_ON      Engine/Mailbox/MailboxState.swift:giveWay     a job that gives way leaves another
+ * step IDLE_GIVING_WAY  Engine/Mailbox/MailboxState.swift:giveWay     unless nothing waits
+ * step REST_LOST        Engine/Mailbox/MailboxState.swift:giveWay     the rest of the batch is kept
+ * step REST_LAST        Engine/Mailbox/MailboxState.swift:begin       and comes before what is newer
+ * step NO_DISCARDING    Engine/Mailbox/DeliveryJob.swift:deinit       a job that is never run discards what waits
  *
  * run -DPOSTS=3
  * run -DPOSTS=3 -DONE_INLINE
@@ -46,7 +46,7 @@
 
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS + 1)
-#define LIMIT 2  /* DrainTurn.deliveryLimit */
+#define LIMIT 2  /* DrainBudget.deliveryLimit */
 
 mtype = { idle, scheduled, draining, inline_ };
 
@@ -106,13 +106,13 @@ inline discardAll(urgency) {
   od
 }
 
-/* Activity.swift: request */
+/* MailboxState.swift: request */
 inline request(urgency) {
   when(NO_IDLE_CHECK || !isOnWay[1] && (urgency == 1 || !isOnWay[0]),
     isOnWay[urgency] = true; mustSchedule = true)
 }
 
-/* Activity.swift: another job, if something waits */
+/* MailboxState.swift: another job, if something waits */
 inline requestNext(urgency_) {
   if
   :: isEmpty -> activity = idle
@@ -124,7 +124,7 @@ inline requestNext(urgency_) {
 
 #define schedule(fault) when(mustSchedule, atomic { mustSchedule = false; step(fault, enqueue(urgency)) })
 
-/* MailboxState.swift: append; Activity.swift: arrive */
+/* MailboxState.swift: append, arrive */
 inline append(message, urgency) {
   atomic {
     filling ! message;
@@ -197,7 +197,7 @@ proctype Target() {
       urgency = (jobs[1] -> 1 : 0);
       jobs[urgency]--
     }
-    /* Activity.swift: begin */
+    /* MailboxState.swift: begin */
     atomic {
       step(NO_ARRIVING, isOnWay[urgency] = false);
       mayDeliver = activity == scheduled || NO_BEGIN_CHECK && activity != idle;

@@ -21,7 +21,7 @@
  * begin with LATE: each delays one store of such a pair behind the load that follows, as a processor
  * with a store buffer may do with a weaker store.
  *
- * Of the weaker accesses two kinds matter here. What an end takes out, withdraws and replaces is stored
+ * Of the weaker accesses two kinds matter here. What an end unlinks, truncates and replaces is stored
  * with `.releasing` before the scan stores the clock again: a post may read what was there before, until
  * it has read the clock as it was stored afterwards (WEAK). And the upper bound is stored with `.releasing`, so
  * that a scan may read the one before (STALE_BOUNDS).
@@ -30,43 +30,43 @@
  * post that leaves takes it with an exchange: the steps BLIND_FLAG, STALE_TICKET and TORN_LEAVING do each
  * of these in two parts, or without looking at the result.
  *
- * step NO_ANNOUNCEMENT    Engine/ThreadRecord.swift:push                         a post names what it walks
- * step LATE_ANNOUNCEMENT  Engine/ThreadRecord.swift:push                         before it reads anything of it
- * step NO_OPEN_BOUND      Engine/ThreadRecord.swift:push                         until it has read, it may hold everything
- * step NO_MASK_BIT        Engine/ObserverRegistry.swift:enter                    a post sets its thread's bit
- * step EARLY_MASK_BIT     Engine/ObserverRegistry.swift:enter                    after it has announced itself
- * step LATE_MASK_BIT      Engine/ObserverRegistry.swift:enter                    and before it reads the clock (run 6)
- * step EARLY_WATERMARK    Engine/ObserverRegistry.swift:enter                    and reads the clock after that (run 6)
- * step NO_WATERMARK       Engine/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
- * step NO_SETTLING        Engine/ObserverRegistry.swift:settle                   a post says what it can reach
- * step NO_REOPENING       Engine/ObserverRegistry.swift:reopen                   and takes that back before it looks again (run 4)
- * step NO_CLOCK_AGAIN     Engine/ObserverRegistry.swift:reopen                   and reads the clock again (run 6)
- * step NO_CHECK           Engine/ObserverRegistry+Walk.swift:call                the registration word is checked
- * step TORN_LEAVING       Engine/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
- * step NO_LOOK_ON_LEAVING Engine/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
- * step NO_ENDED_BIT       Engine/Observer.swift:markEnded                        an end is written to the word
- * step NO_TAKING          Engine/Entries.swift:take                              and the observer taken out
- * step LATE_TAKING        Engine/Entries.swift:take                              before the reservations are read
- * step LATE_WITHDRAWAL    Engine/Entries.swift:withdraw                          as are the empty places at the end
- * step NO_RESTORING       Engine/Entries.swift:restore                           those in reach are not used again
- * step NO_STORE           Engine/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out (run 6)
- * step LATE_STORE         Engine/ObserverRegistry+Reclamation.swift:scan         before the reservations are read (run 6)
- * step LATE_FORGETTING    Engine/ObserverRegistry+Reclamation.swift:scan         nor are bits forgotten after that
- * step NO_BIT_AGAIN       Engine/ObserverRegistry+Reclamation.swift:scan         the bit of a thread that is inside is set again
- * step NO_FLAG            Engine/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
- * step BLIND_FLAG         Engine/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
- * step STALE_TICKET       Engine/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
- * step NO_KEEPING         Engine/ObserverRegistry+Reclamation.swift:keep         what a post may hold is kept
- * step NO_KEEPING_BUFFERS Engine/ObserverRegistry+Reclamation.swift:retire       memory as well
- * step NO_NEW_SCAN        Engine/ObserverRegistry+Reclamation.swift:end          after a list moved the reservations are read again
- * step NO_TICK            Engine/ObserverRegistry.swift:tick                     new memory has a time of its own
- * step EARLY_CLOCK        Engine/ObserverRegistry.swift:insert                   the clock shows an entry that is in place
- * step NO_CLOCK           Engine/ObserverRegistry.swift:insert                   and posts that begin later reach it
- * step NO_WAITING         Engine/ObserverRegistry+Reclamation.swift:wait         who waits waits for the posts in reach
- * step NO_LATE_WAITING    Engine/ObserverRegistry+Reclamation.swift:end          also if the registration had ended
- * step FIRST_FREES        Engine/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases (run 2)
- * step NO_NARROWING       Engine/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back (run 2)
- * step NO_RESUMING        Engine/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
+ * step NO_ANNOUNCEMENT    Engine/ThreadRecord.swift:announce                    a post names what it walks
+ * step LATE_ANNOUNCEMENT  Engine/ThreadRecord.swift:announce                    before it reads anything of it
+ * step NO_OPEN_BOUND      Engine/ThreadRecord.swift:announce                    until it has read, it may hold everything
+ * step NO_MASK_BIT        Engine/ObserverRegistry.swift:enter                   a post sets its thread's bit
+ * step EARLY_MASK_BIT     Engine/ObserverRegistry.swift:enter                   after it has announced itself
+ * step LATE_MASK_BIT      Engine/ObserverRegistry.swift:enter                   and before it reads the clock (run 6)
+ * step EARLY_WATERMARK    Engine/ObserverRegistry.swift:enter                   and reads the clock after that (run 6)
+ * step NO_WATERMARK       Engine/ObserverRegistry+Walk.swift:walk               a post stops at its watermark
+ * step NO_NARROWING       Engine/ObserverRegistry.swift:narrow                  a post says what it can reach
+ * step NO_WIDENING        Engine/ObserverRegistry.swift:widen                   and takes that back before it looks again (run 4)
+ * step NO_CLOCK_AGAIN     Engine/ObserverRegistry.swift:widen                   and reads the clock again (run 6)
+ * step NO_CHECK           Engine/ObserverRegistry+Walk.swift:call               the registration word is checked
+ * step TORN_LEAVING       Engine/ThreadRecord.swift:leave                       the reservation is cleared and its flag read at once
+ * step NO_LOOK_ON_LEAVING Engine/ObserverRegistry.swift:exit                    who leaves with the flag gives its tickets back
+ * step NO_ENDED_BIT       Engine/Observer.swift:markEnded                       an end is written to the word
+ * step NO_UNLINKING       Engine/Entries.swift:unlink                           and the observer taken out
+ * step LATE_UNLINKING     Engine/Entries.swift:unlink                           before the reservations are read
+ * step LATE_TRUNCATION    Engine/Entries.swift:truncate                         as are the empty places at the end
+ * step NO_RESTORING       Engine/Entries.swift:restoreCount                     those in reach are not used again
+ * step NO_STORE           Engine/ObserverRegistry.swift:storeClockAgain         the clock is stored after what was taken out (run 6)
+ * step LATE_STORE         Engine/ObserverRegistry+Reclamation.swift:scan        before the reservations are read (run 6)
+ * step LATE_FORGETTING    Engine/ObserverRegistry+Reclamation.swift:scan        nor are bits forgotten after that
+ * step NO_BIT_AGAIN       Engine/ObserverRegistry+Reclamation.swift:scan        the bit of a thread that is inside is set again
+ * step NO_FLAG            Engine/ObserverRegistry+Reclamation.swift:collect     a post that gets a ticket is told so
+ * step BLIND_FLAG         Engine/ObserverRegistry+Reclamation.swift:collect     in the reservation that it stands in
+ * step STALE_TICKET       Engine/ObserverRegistry+Reclamation.swift:collect     one that has left gets none
+ * step NO_KEEPING         Engine/ObserverRegistry+Reclamation.swift:keep        what a post may hold is kept
+ * step NO_KEEPING_BUFFERS Engine/ObserverRegistry+Reclamation.swift:retire      memory as well
+ * step NO_NEW_SCAN        Engine/ObserverRegistry+Reclamation.swift:end         after a list moved the reservations are read again
+ * step NO_TICK            Engine/ObserverRegistry.swift:tick                    new memory has a time of its own
+ * step EARLY_CLOCK        Engine/ObserverRegistry.swift:insert                  the clock shows an entry that is in place
+ * step NO_CLOCK           Engine/ObserverRegistry.swift:insert                  and posts that begin later reach it
+ * step NO_WAITING         Engine/ObserverRegistry+Reclamation.swift:end         who waits waits for the posts in reach
+ * step NO_LATE_WAITING    Engine/ObserverRegistry+Reclamation.swift:end         also if the registration had ended
+ * step FIRST_FREES        Engine/ObserverRegistry+Reclamation.swift:takeTickets the last post that leaves releases (run 2)
+ * step NO_RETURNING       Engine/ObserverRegistry+Reclamation.swift:takeTickets each that leaves gives its ticket back (run 2)
+ * step NO_RESUMING        Engine/ObserverRegistry+Reclamation.swift:reclaim     and resumes who waits
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their
  * observers twice; upper bounds that are seen late; ends that are.
@@ -125,7 +125,7 @@ byte retired[OBJECTS], waiter;
 byte stores, known[THREADS];
 typedef Before {
   byte replaced;                        /* when the buffer was replaced */
-  byte withdrawn, count;                /* when places were withdrawn, and what the count was */
+  byte truncated, count;                /* when the count was lowered, and what the count was */
   byte taken[ROOM], observer[ROOM];     /* when the observer was taken out, and who it was */
 }
 Before old[OBJECTS];
@@ -140,7 +140,7 @@ bool canceled[OBJECTS];  /* cancel() has returned */
 bool isRegistered[OBJECTS];  /* observe() has returned */
 bool isEnding[OBJECTS];   /* cancel() was called */
 byte running[OBJECTS];
-byte settled[THREADS];    /* what a post can reach, once it has said so */
+byte narrowed[THREADS];    /* what a post can reach, once it has said so */
 
 /* K1, K2: a post reaches what was registered when it began, and what its watermark covers. */
 #define EXPECTED(o) \
@@ -157,7 +157,7 @@ inline reclaim() {
       if
       :: retired[object] == TICKET(self) || FIRST_FREES && (retired[object] & TICKET(self)) ->
         retired[object] = 0; released[object] = true
-      :: else -> step(NO_NARROWING, retired[object] = retired[object] & ~TICKET(self))
+      :: else -> step(NO_RETURNING, retired[object] = retired[object] & ~TICKET(self))
       fi
     }
     when(!NO_RESUMING || (waiter & ~TICKET(self)), waiter = waiter & ~TICKET(self));
@@ -166,7 +166,7 @@ inline reclaim() {
   unlock()
 }
 
-/* A look at the list, and the walk: Cursor.init, settle, walk, call. */
+/* A look at the list, and the walk: Cursor.init, narrow, walk, call. */
 inline look() {
   if
   :: base = buffer
@@ -175,14 +175,14 @@ inline look() {
   fi;
   if
   :: d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
-  :: isUnknown(old[base].withdrawn) ->
+  :: isUnknown(old[base].truncated) ->
     d_step { assert(!released[base]); rest = old[base].count; index = 0 }
   fi;
-#if NO_SETTLING
-  d_step { settled[self] = clock }
+#if NO_NARROWING
+  d_step { narrowed[self] = clock }
 #else
   now = clock;
-  when(!NO_REOPENING || turn == 1, d_step { upper[self] = now; settled[self] = now; now = 0 });
+  when(!NO_WIDENING || turn == 1, d_step { upper[self] = now; narrowed[self] = now; now = 0 });
 #endif
   last = 0;
   do
@@ -229,13 +229,13 @@ proctype Poster(byte self) {
   bool seen;
   for (post : 1 .. POSTS) {
     d_step {
-      settled[self] = EVERYTHING;
+      narrowed[self] = EVERYTHING;
       /* Nothing waits for this post: what waits for one waits for a post that is in its reservation. */
       assert(!((waiter | retired[1] | retired[2] | retired[4] | retired[5]) & TICKET(self)))
     }
     moved(EARLY_WATERMARK, enter();)
     moved(EARLY_MASK_BIT, mask = mask | BIT(self);)
-    /* ThreadRecord.swift: push */
+    /* ThreadRecord.swift: announce */
     step(NO_OPEN_BOUND, upper[self] = EVERYTHING);
     when(!NO_ANNOUNCEMENT && !LATE_ANNOUNCEMENT, source[self] = true);
     when(!NO_MASK_BIT && !EARLY_MASK_BIT && !LATE_MASK_BIT && !(mask & BIT(self)), mask = mask | BIT(self));
@@ -245,9 +245,9 @@ proctype Poster(byte self) {
     for (turn : 1 .. LOOKS) {
       if
       :: turn > 1 ->
-        /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: reopen */
-        step(NO_REOPENING, d_step { upper[self] = EVERYTHING; settled[self] = EVERYTHING });
-        when(!NO_REOPENING && !NO_CLOCK_AGAIN, READ_CLOCK)
+        /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: widen */
+        step(NO_WIDENING, d_step { upper[self] = EVERYTHING; narrowed[self] = EVERYTHING });
+        when(!NO_WIDENING && !NO_CLOCK_AGAIN, READ_CLOCK)
       :: else
       fi;
       look()
@@ -258,7 +258,7 @@ proctype Poster(byte self) {
       assert((expected & heard) == expected);
       expected = 0; heard = 0; watermark = 0; turn = 0
     }
-    /* ThreadRecord.swift: pop; ObserverRegistry.swift: exit */
+    /* ThreadRecord.swift: leave; ObserverRegistry.swift: exit */
     moved(TORN_LEAVING, seen = flag[self];)
     d_step { seen = (TORN_LEAVING -> seen : flag[self]); source[self] = false; flag[self] = false };
     if
@@ -275,7 +275,7 @@ inline collect(since) {
     :: bits & BIT(thread) && source[thread] ->
       inside = inside | BIT(thread);
       if
-      :: d_step { uppers[thread] = upper[thread]; reach[thread] = settled[thread] }
+      :: d_step { uppers[thread] = upper[thread]; reach[thread] = narrowed[thread] }
       :: STALE_BOUNDS -> d_step { uppers[thread] = EVERYTHING; reach[thread] = EVERYTHING }
       fi;
       if
@@ -353,8 +353,8 @@ inline rebuild() {
   d_step { old[left].replaced = NEXT_STORE; buffer = left + 1 }
 }
 
-/* Entries.swift: withdraw */
-inline withdraw() {
+/* Entries.swift: truncate */
+inline truncate() {
   d_step {
     before = current.count;
     end = before;
@@ -364,21 +364,21 @@ inline withdraw() {
     od
   };
   d_step {
-    when(WEAK && end < before, old[buffer].withdrawn = NEXT_STORE; old[buffer].count = before);
+    when(WEAK && end < before, old[buffer].truncated = NEXT_STORE; old[buffer].count = before);
     current.count = end
   }
 }
 
-/* Entries.swift: take */
-inline take() {
+/* Entries.swift: unlink */
+inline unlink() {
   d_step {
     when(WEAK, old[buffer].taken[place] = NEXT_STORE; old[buffer].observer[place] = current.observer[place]);
     current.observer[place] = 0
   }
 }
 
-/* Entries.swift: restore */
-inline restore() {
+/* Entries.swift: restoreCount */
+inline restoreCount() {
   d_step {
     newest = 0;
     both(thread) {
@@ -413,13 +413,13 @@ inline cancel(who, mustWait) {
     when(mustWait && !NO_LATE_WAITING, scan(idOf[who]); d_step { filter(idOf[who]); waiter = held; held = 0 })
   :: else ->
     step(NO_ENDED_BIT, ended[who] = true);
-    when(!NO_TAKING && !LATE_TAKING, take());
+    when(!NO_UNLINKING && !LATE_UNLINKING, unlink());
     /* ObserverList.swift: trim */
-    step(LATE_WITHDRAWAL, withdraw());
+    step(LATE_TRUNCATION, truncate());
     scan(idOf[who]);
-    moved(LATE_TAKING, take();)
-    moved(LATE_WITHDRAWAL, withdraw();)
-    step(NO_RESTORING, when(tickets, restore()));
+    moved(LATE_UNLINKING, unlink();)
+    moved(LATE_TRUNCATION, truncate();)
+    step(NO_RESTORING, when(tickets, restoreCount()));
     d_step { place = 0; end = 0; before = 0; filter(idOf[who]); waits = (NO_WAITING -> 0 : held); held = 0 };
     keep(who, idOf[who]);
     /* ObserverList.swift: shrink */

@@ -23,7 +23,7 @@
  * step NOT_TAKEN_BACK    Following/Teller.swift:makeCalls                    an offer that no thread takes is taken back
  * step TOLD_AGAIN        Following/Following.swift:isNew                     an observer is not called with what it knows
  * step FIRST_UNASKED     Following/StateStorage.swift:register             an observer that begins asks for the newest value
- * step RESUMED_UNASKED   Ends/Registration+Ending.swift:tellMissed              and so does one that resumes and has missed something
+ * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed                   and so does one that resumes and has missed something
  * step MISSED_LATER      Engine/Observer.swift:noteMiss                a paused observer misses in the same step
  * step TURNLESS_END      Following/StateStorage.swift:finish               the end waits for its turn (run 2)
  * step NO_TURN           Following/Taps.swift:take                      one thread at a time computes (run 3)

@@ -70,8 +70,8 @@ public final class NotificationCenter: Sendable {
     guard topics.keys.isHeard(key) else { return }
     let (posted, subject) = make(
       notification.name, notification.object, notification.userInfo, about: notification.subject)
-    if let audience = topics.keys.audience(of: key) {
-      topics.post(posted, about: subject, along: path, to: audience)
+    if let recipients = topics.keys.recipients(of: key) {
+      topics.post(posted, about: subject, along: path, to: recipients)
     }
     posted.settle()
   }
@@ -85,10 +85,10 @@ public final class NotificationCenter: Sendable {
     if hub.decodes || instance == nil && anObject != nil && values.count > 0 {
       return postMade(aName, anObject, aUserInfo, about: instance)
     }
-    guard let audience = topics.keys.audience(of: aName.rawValue) else { return }
+    guard let recipients = topics.keys.recipients(of: aName.rawValue) else { return }
     let posted = PostedNotification(
       hub.makeContent(aName, anObject, aUserInfo, about: instance))
-    topics.post(posted, about: instance, to: audience)
+    topics.post(posted, about: instance, to: recipients)
     posted.settle()
   }
 
@@ -104,8 +104,8 @@ public final class NotificationCenter: Sendable {
     let key = name.rawValue
     guard topics.keys.isHeard(key) else { return }
     let (posted, subject) = make(name, object, userInfo, about: instance)
-    if let audience = topics.keys.audience(of: key) {
-      topics.post(posted, about: subject, to: audience)
+    if let recipients = topics.keys.recipients(of: key) {
+      topics.post(posted, about: subject, to: recipients)
     }
     posted.settle()
   }

@@ -17,7 +17,7 @@ final class QueueTarget: DeliveryTarget {
   private let isGlobal: Bool
 
   /// - Parameter clock: That of the mailbox, if the queue is named for the first time.
-  init(_ queue: DispatchQueue, name: String? = nil, clock: DrainTurn.Clock? = nil) {
+  init(_ queue: DispatchQueue, name: String? = nil, clock: DrainBudget.Clock? = nil) {
     self.queue = queue
     isGlobal = queue.label.hasPrefix("com.apple.root.")
     deliveryName = name ?? ".queue(\(queue.label))"

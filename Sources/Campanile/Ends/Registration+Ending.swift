@@ -72,44 +72,6 @@ extension Registration {
     }
   }
 
-  /// Skips deliveries until ``resume()`` has been called once for each pause.
-  ///
-  /// While the registration is paused, its deliveries are skipped, not kept. A value that is posted
-  /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
-  /// observer with a bounded buffer either.
-  ///
-  /// An observer of a state that has missed something receives the newest value when it resumes.
-  public func pause() {
-    _ = ask { observer in
-      observer.pause()
-      return true
-    }
-  }
-
-  /// Undoes one ``pause()``.
-  ///
-  /// If the registration is not paused, this does nothing.
-  ///
-  /// If an observer of a state has missed something, it receives the newest value on its delivery
-  /// when its last pause is undone. An immediate observer receives it before this method returns,
-  /// unless the state is delivering a change at that moment. So if you hold a lock during this call,
-  /// observers may run with the lock held.
-  public func resume() {
-    if takeBackPause() { tellMissed() }
-  }
-
-  /// Takes one pause back, without a call of the observer.
-  ///
-  /// - Returns: Whether `tellMissed` is to follow, under no lock.
-  func takeBackPause() -> Bool { ask { $0.isPaused && $0.resume() } }
-
-  func tellMissed() {
-    list.registry.observer(of: self)?.details?.onResume?(self)
-  }
-
-  /// Whether deliveries are being skipped.
-  public var isPaused: Bool { ask { $0.isPaused } }
-
   /// Whether the registration has not ended and its owner, if there is one, has not died.
   public var isActive: Bool {
     // Asked outside the lock: the question can release the owner.
@@ -121,14 +83,6 @@ extension Registration {
   /// While the only call of a `.once` observer runs in a task, this is true although the
   /// registration is no longer active, and ending the registration cancels the task.
   var isKept: Bool { ask { _ in true } }
-
-  /// Asks the observer under the lock of the source.
-  ///
-  /// - Returns: The answer; false if the registration has ended.
-  @inline(never)
-  private func ask(_ question: (AnyObserver) -> Bool) -> Bool {
-    list.registry.withObserver(of: self, question) ?? false
-  }
 
   /// The number of values that the registration's buffer dropped, or that waited there when the target
   /// ended.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One place in a list or table.
+/// One entry of a list or table.
 struct Entry: ~Copyable {
   /// The identifier of a registration, or the key of an object.
   let number = Atomic<UInt64>(0)
@@ -18,10 +18,10 @@ struct Entry: ~Copyable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
-    /// Where the longest run of places begins that were found empty, in a list, and where it ends;
+    /// Where the longest run of tombstones that was found in a list begins, and where it ends;
     /// used under the lock alone.
-    let emptyFrom = Atomic<UInt32>(0)
-    let emptyTo = Atomic<UInt32>(0)
+    let tombstonesFrom = Atomic<UInt32>(0)
+    let tombstonesTo = Atomic<UInt32>(0)
     let capacity: Int
     let created: UInt64
   }
@@ -61,8 +61,9 @@ struct Entry: ~Copyable {
   /// An object that ends the memory, which was replaced, when it is released.
   var owner: Owner { Owner(entries: self) }
 
-  final class Owner: Sendable {
+  final class Owner: Retirable {
     let entries: Entries
+    var created: UInt64 { entries.created }
     fileprivate init(entries: Entries) { self.entries = entries }
     deinit { entries.deallocate() }
   }
@@ -94,7 +95,7 @@ struct Entry: ~Copyable {
   /// How many entries a post that looks now may read; in a table, how many have been used.
   @inline(__always)
   var count: Int {
-    // Pairs with `publish`: the entries below the count are in place, or withdrawn.
+    // Pairs with `publish`: the entries below the count are in place, or hidden.
     unsafe head.pointee.published.load(ordering: .acquiring)
   }
 
@@ -114,7 +115,7 @@ struct Entry: ~Copyable {
   @inline(__always)
   func address(at index: Int) -> UInt {
     // SAFETY: as above.
-    // Pairs with `append`, `take` and `insert`: the observer, the tombstone, or the object.
+    // Pairs with `append`, `unlink` and `insert`: the observer, the tombstone, or the object.
     unsafe base[index].address.load(ordering: .acquiring)
   }
 }
@@ -134,20 +135,20 @@ extension Entries {
     unsafe base[index].number.store(id, ordering: .releasing)
     publish(index + 1)
     // No pair: under the lock. The run ends here at the latest.
-    let end = unsafe head.pointee.emptyTo.load(ordering: .relaxed)
+    let end = unsafe head.pointee.tombstonesTo.load(ordering: .relaxed)
     // No pair: the same.
     if end > index {
-      unsafe head.pointee.emptyTo.store(UInt32(truncatingIfNeeded: index), ordering: .relaxed)
+      unsafe head.pointee.tombstonesTo.store(UInt32(truncatingIfNeeded: index), ordering: .relaxed)
     }
   }
 
-  /// The place of `id`, if the registration has not ended.
+  /// The index of `id`, if the registration has not ended.
   ///
   /// A post that has announced itself may call it without the lock. What is written meanwhile is
   /// beyond the identifiers that the post may look for.
   func index(of id: UInt64) -> Int? {
     let count = count
-    // Most registrations that end are young: look at the last place first.
+    // Most registrations that end are young: look at the last entry first.
     var low = count - 1
     if low < 0 { return nil }
     if number(at: low) != id {
@@ -163,23 +164,23 @@ extension Entries {
   }
 
   /// Leaves a tombstone, before the reservations are read, and returns the observer that was there.
-  func take(at index: Int, _ held: borrowing ObserverRegistry.Held) -> UInt {
+  func unlink(at index: Int, _ held: borrowing ObserverRegistry.Held) -> UInt {
     let observer = address(at: index)
     // Pairs with `takeAddress`: before `storeClockAgain`, so that a post the scan misses reads 0.
     unsafe base[index].address.store(0, ordering: .releasing)
     return observer
   }
 
-  /// Withdraws the empty places at the end from posts that announce themselves later.
+  /// Lowers the count below the tombstones at the end, for posts that announce themselves later.
   ///
-  /// - Returns: The previous count, for `restore`, which must follow after the reservations have
+  /// - Returns: The previous count, for `restoreCount`, which must follow when the reservations have
   ///   been read.
-  func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
+  func truncate(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
-    let run = empty
+    let run = tombstones
     var end = before
     while end > 0 {
-      // Entries that were found empty, and restored for a post, are not examined again.
+      // Entries that were found ended, and were in reach of a post, are not examined again.
       if run.contains(end - 1) {
         end = run.lowerBound
       } else if address(at: end - 1) == 0 {
@@ -190,39 +191,39 @@ extension Entries {
     }
     if end < before {
       // The longer run is remembered: appended entries that end again are a short one behind it.
-      if before - end >= run.count { empty = end..<before }
+      if before - end >= run.count { tombstones = end..<before }
       publish(end)
     }
     return before
   }
 
-  /// The longest run of places that were found empty, in a list; used under the lock alone.
-  private var empty: Range<Int> {
+  /// The longest run of tombstones that was found in a list; used under the lock alone.
+  private var tombstones: Range<Int> {
     get {
       // No pair: under the lock.
-      let from = unsafe Int(head.pointee.emptyFrom.load(ordering: .relaxed))
+      let from = unsafe Int(head.pointee.tombstonesFrom.load(ordering: .relaxed))
       // No pair: under the lock.
-      return unsafe from..<max(from, Int(head.pointee.emptyTo.load(ordering: .relaxed)))
+      return unsafe from..<max(from, Int(head.pointee.tombstonesTo.load(ordering: .relaxed)))
     }
     nonmutating set {
       let (from, to) = (newValue.lowerBound, newValue.upperBound)
       // No pair: under the lock.
-      unsafe head.pointee.emptyFrom.store(UInt32(truncatingIfNeeded: from), ordering: .relaxed)
+      unsafe head.pointee.tombstonesFrom.store(UInt32(truncatingIfNeeded: from), ordering: .relaxed)
       // No pair: under the lock.
-      unsafe head.pointee.emptyTo.store(UInt32(truncatingIfNeeded: to), ordering: .relaxed)
+      unsafe head.pointee.tombstonesTo.store(UInt32(truncatingIfNeeded: to), ordering: .relaxed)
     }
   }
 
-  /// Restores the withdrawn places that a post with `upper` may still be reading.
+  /// Raises the count again, over the hidden entries that a post with `upper` may still be reading.
   ///
   /// The others may be overwritten: a post that has read the old count stops there on the
   /// identifier, the old or the new.
-  func restore(
+  func restoreCount(
     _ before: Int, upTo upper: UInt64, _ held: borrowing ObserverRegistry.Held
   ) {
-    let withdrawn = count
+    let lowered = count
     var end = before
-    while end > withdrawn, number(at: end - 1) > upper { end -= 1 }
+    while end > lowered, number(at: end - 1) > upper { end -= 1 }
     // A post that reads the old one stops at its watermark instead.
     publish(end)
   }
@@ -234,4 +235,76 @@ extension Entries {
       }
     #endif
   }
+}
+
+/// The position of a post in one list, as plain words that are valid until the post leaves.
+///
+/// No reference is counted here: two threads that post to one source must not write to a common
+/// line.
+@safe struct Cursor: @unchecked Sendable {
+  /// The next entry.
+  private var next: UnsafeMutablePointer<Entry>?
+  /// How many entries there are from `next` on.
+  private var rest = 0
+  /// The list, or `nil` for none.
+  let list: Unmanaged<ObserverList>?
+
+  /// The end of no list.
+  @inline(__always)
+  init() { unsafe list = nil }
+
+  /// The end of a list that is to be read later.
+  @inline(__always)
+  init(unread list: ObserverList) { unsafe self.list = Unmanaged.passUnretained(list) }
+
+  /// Reads `list`, which an announced post has found.
+  @inline(__always)
+  init(_ list: Unmanaged<ObserverList>) {
+    unsafe self.list = list
+    // SAFETY: the announcement keeps the list and its buffer.
+    unsafe list._withUnsafeGuaranteedRef { list in
+      guard let entries = list.entries else { return }
+      (unsafe next, rest) = unsafe (entries.base, entries.count)
+    }
+  }
+
+  /// Whether the list has observers that run elsewhere.
+  ///
+  /// Asked before the reservation is narrowed.
+  @inline(__always)
+  var hasGroups: Bool { unsafe list?._withUnsafeGuaranteedRef { $0.hasGroups } ?? false }
+
+  @inline(__always)
+  var isAtEnd: Bool { rest == 0 }
+
+  /// The next identifier, or the greatest number at the end.
+  @inline(__always)
+  var nextID: UInt64 {
+    if isAtEnd { return .max }
+    // SAFETY: `rest` was counted from what was published.
+    // Pairs with `append`: the observer is in place.
+    return unsafe next.unsafelyUnwrapped.pointee.number.load(ordering: .acquiring)
+  }
+
+  /// Reads nothing of `list` except the entry of `id`, unless that has ended.
+  init(_ list: ObserverList, only id: UInt64) {
+    self.init(unread: list)
+    guard let entries = list.entries, let index = entries.index(of: id) else { return }
+    unsafe (next, rest) = unsafe (entries.base + index, 1)
+  }
+
+  /// The next observer, or 0; `nextID` has shown that there is an entry.
+  @inline(__always)
+  mutating func takeAddress() -> UInt {
+    // SAFETY: as above.
+    let entry = unsafe next.unsafelyUnwrapped
+    unsafe next = unsafe entry + 1
+    rest &-= 1
+    // Pairs with `append` and `unlink`: the observer, or the tombstone.
+    return unsafe entry.pointee.address.load(ordering: .acquiring)
+  }
+
+  /// The list, of which there is one.
+  @inline(__always)
+  var listReference: ObserverList { unsafe list.unsafelyUnwrapped.takeUnretainedValue() }
 }

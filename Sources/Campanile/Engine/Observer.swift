@@ -10,9 +10,9 @@ class AnyObserver: @unchecked Sendable {
   private static let onceBit: UInt32 = 2
   // The kind of observer, which never changes.
   private static let indirectBit: UInt32 = 4
-  private static let arrivalBit: UInt32 = 8
+  private static let deferredBit: UInt32 = 8
   private static let orderedBit: UInt32 = 16
-  private static let toldBit: UInt32 = 32
+  private static let subjectBit: UInt32 = 32
   private static let lastingBit: UInt32 = 64
   /// Set while an observer of a state is paused and has missed something.
   private static let missedBit: UInt32 = 128
@@ -27,12 +27,12 @@ class AnyObserver: @unchecked Sendable {
   /// Only observers that may have some have room for it.
   var details: ObserverDetails? { nil }
 
-  fileprivate init(isDirect: Bool, hasArrival: Bool, traits: ObserverTraits) {
+  fileprivate init(isDirect: Bool, isDeferred: Bool, traits: ObserverTraits) {
     location = traits.location
     state = Atomic(
       (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
-        | (hasArrival ? Self.arrivalBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
-        | (traits.isTold ? Self.toldBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
+        | (isDeferred ? Self.deferredBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
+        | (traits.receivesSubject ? Self.subjectBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
   }
 
   private final func has(_ bit: UInt32) -> Bool {
@@ -41,12 +41,13 @@ class AnyObserver: @unchecked Sendable {
   }
 
   fileprivate final var isDirect: Bool { !has(Self.indirectBit) }
-  /// Whether the call that counts happens at another place, later.
-  final var hasArrival: Bool { has(Self.arrivalBit) }
+  /// Whether the value first waits in the observer's own buffer, and the call that counts is made
+  /// later.
+  final var isDeferred: Bool { has(Self.deferredBit) }
   /// Whether deliveries queue even if the poster is on the target already.
   final var isOrdered: Bool { has(Self.orderedBit) }
   /// Whether the observer receives the subject.
-  final var isTold: Bool { has(Self.toldBit) }
+  final var receivesSubject: Bool { has(Self.subjectBit) }
 
   enum Claim {
     case call
@@ -57,7 +58,7 @@ class AnyObserver: @unchecked Sendable {
   /// Whether the observer may be called without further checks: it is live, a `DirectObserver`, and
   /// needs only the call.
   @inline(__always)
-  final var isPlain: Bool {
+  final var isReady: Bool {
     // Pairs with `markEnded`: after this thread's earlier stores, before a canceler's later loads.
     state.load(ordering: .sequentiallyConsistent) == 0
   }
@@ -66,12 +67,12 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// An observer of a state that is paused notes that it misses something.
   ///
-  /// - Parameter atArrival: Whether it is to be called at the place that the value was sent to.
-  final func claim(atArrival: Bool = false) -> Claim {
+  /// - Parameter deferred: Whether the value has waited in the observer's own buffer.
+  final func claim(deferred: Bool = false) -> Claim {
     while true {
-      // Pairs with `markEnded`, as in `isPlain`.
+      // Pairs with `markEnded`, as in `isReady`.
       let word = state.load(ordering: .sequentiallyConsistent)
-      let claim = claim(word, isLast: atArrival || !hasArrival)
+      let claim = claim(word, isLast: deferred || !isDeferred)
       if claim != .skip || details?.onResume == nil || noteMiss() { return claim }
       // It has just resumed.
     }
@@ -98,10 +99,10 @@ class AnyObserver: @unchecked Sendable {
   final func markEnded(_ held: borrowing ObserverRegistry.Held) {
     if has(Self.onceBit) {
       // Without the lock, a post may be about to use the only call up.
-      // Pairs with `claim`: the canceler's side of what `isPlain` says.
+      // Pairs with `claim`: the canceler's side of what `isReady` says.
       state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
     } else {
-      // Pairs with `isPlain`: the same. A store without the lock, of `noteMiss`, may be lost: what an
+      // Pairs with `isReady`: the same. A store without the lock, of `noteMiss`, may be lost: what an
       // ended observer missed is of no use.
       state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
     }
@@ -109,12 +110,12 @@ class AnyObserver: @unchecked Sendable {
 
   /// Says that no other call is to begin: the only one has begun, and ends the registration.
   final func useUp() {
-    // Pairs with `isPlain`, `claim` and `markEnded`: it only adds what `markEnded` stores too.
+    // Pairs with `isReady`, `claim` and `markEnded`: it only adds what `markEnded` stores too.
     state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
   }
 
   final func pause() {
-    // Pairs with `isPlain`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
+    // Pairs with `isReady`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
     require(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
@@ -128,7 +129,7 @@ class AnyObserver: @unchecked Sendable {
     while true {
       let isLast = word < 2 * Self.pauseUnit
       let desired = (word - Self.pauseUnit) & (isLast ? ~Self.missedBit : ~0)
-      // Pairs with `noteMiss`, one of which is first in this word; and with `isPlain` and `claim`, as
+      // Pairs with `noteMiss`, one of which is first in this word; and with `isReady` and `claim`, as
       // an addition does with `isEmpty`: before the later loads of the thread that resumes.
       let (won, seen) = state.compareExchange(
         expected: word, desired: desired, ordering: .sequentiallyConsistent)
@@ -143,7 +144,7 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether the observer is paused, or has ended.
   final func noteMiss() -> Bool {
-    // Pairs with `pause` and `resume`, as `isPlain` does: after this thread's earlier stores.
+    // Pairs with `pause` and `resume`, as `isReady` does: after this thread's earlier stores.
     var word = state.load(ordering: .sequentiallyConsistent)
     while word >= Self.pauseUnit && word & Self.endedBit == 0 {
       // Pairs with `resume`, which returns the bit or comes first.
@@ -165,7 +166,7 @@ class AnyObserver: @unchecked Sendable {
     state.load(ordering: .acquiring) >= Self.pauseUnit
   }
   final var isEnded: Bool {
-    // Pairs with `markEnded`, as in `isPlain`: after this thread's earlier stores.
+    // Pairs with `markEnded`, as in `isReady`: after this thread's earlier stores.
     state.load(ordering: .sequentiallyConsistent) & Self.endedBit != 0
   }
 }
@@ -182,7 +183,7 @@ class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
     _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
   ) {
     self.body = body
-    super.init(isDirect: true, hasArrival: false, traits: traits)
+    super.init(isDirect: true, isDeferred: false, traits: traits)
   }
 }
 
@@ -223,12 +224,12 @@ extension AnyObserver {
 /// A call that was checked and is to be made in a task.
 typealias PreparedCall = @Sendable () async -> Void
 
-/// An observer that receives the post, or first sends the value to another place.
+/// An observer that receives the post, or first puts the value into a buffer of its own.
 final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   /// The closure that runs where the value is posted.
   fileprivate let body: Body
-  /// The closure that runs at the other place, once the value has arrived there.
-  fileprivate let arrival: Arrival?
+  /// The closure that runs when the value has waited in the buffer, if there is one.
+  fileprivate let deferred: Deferred?
   private let ownDetails: ObserverDetails?
 
   override var details: ObserverDetails? { ownDetails }
@@ -237,13 +238,13 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   /// retained for the call.
   typealias Body = (Value, Post, UInt64, ObserverList) throws -> Void
   /// Called with the same arguments; returns the call itself, if that is asynchronous.
-  typealias Arrival = (Value, Post, UInt64, ObserverList) throws -> PreparedCall?
+  typealias Deferred = (Value, Post, UInt64, ObserverList) throws -> PreparedCall?
 
-  init(_ traits: ObserverTraits, arrival: Arrival? = nil, _ body: @escaping Body) {
+  init(_ traits: ObserverTraits, deferred: Deferred? = nil, _ body: @escaping Body) {
     self.body = body
-    self.arrival = arrival
+    self.deferred = deferred
     ownDetails = traits.details
-    super.init(isDirect: false, hasArrival: arrival != nil, traits: traits)
+    super.init(isDirect: false, isDeferred: deferred != nil, traits: traits)
   }
 
   /// An observer whose values wait in a mailbox of its own.
@@ -253,17 +254,17 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   ///   - isWanted: Selects the values that wait; `nil` for all.
   convenience init(
     _ traits: ObserverTraits, in mailbox: Mailbox, for target: any DeliveryTarget,
-    where isWanted: ((Value, Post) -> Bool)?, arrival: @escaping Arrival
+    where isWanted: ((Value, Post) -> Bool)?, deferred: @escaping Deferred
   ) {
-    let isTold = traits.isTold
-    self.init(traits, arrival: arrival) { value, post, id, list in
+    let receivesSubject = traits.receivesSubject
+    self.init(traits, deferred: deferred) { value, post, id, list in
       guard isWanted?(value, post) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
+      mailbox.append(value, post.kept(withSubject: receivesSubject), at: id, in: list, for: target)
     }
   }
 
-  /// Returns the arrival of an observer that is called at the other place itself.
-  static func calling(_ body: @escaping Body) -> Arrival {
+  /// Returns the deferred call of an observer that is called at the other place itself.
+  static func calling(_ body: @escaping Body) -> Deferred {
     {
       try body($0, $1, $2, $3)
       return nil
@@ -272,10 +273,10 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
 }
 
 extension AnyObserver {
-  /// Calls the closure of an observer that is plain, at +0: neither it nor the value is retained.
+  /// Calls the closure of an observer that is ready, at +0: neither it nor the value is retained.
   @inline(__always)
-  final func callPlainly<Value>(_ value: Value) throws {
-    // SAFETY: a list of `Value` holds observers of `Value` alone; a plain one is direct.
+  final func callDirectly<Value>(_ value: Value) throws {
+    // SAFETY: a list of `Value` holds observers of `Value` alone; one that is ready is direct.
     try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
   }
 
@@ -292,15 +293,15 @@ extension AnyObserver {
     }
   }
 
-  /// Calls what waits for the value at the place it was sent to.
+  /// Calls what runs when the value has waited in the observer's own buffer.
   ///
   /// - Returns: The call that is still to be made in a task, if any.
-  final func callArrival<Value>(
+  final func callDeferred<Value>(
     _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws -> PreparedCall? {
-    // SAFETY: as in `call`; only indirect observers send values to a place of their own.
+    // SAFETY: as in `call`; only indirect observers have a buffer of their own.
     try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-      .arrival?(value, copy post, id, list) ?? nil
+      .deferred?(value, copy post, id, list) ?? nil
   }
 }
 
@@ -356,7 +357,7 @@ struct ObserverTraits {
   var location: CallSite
   var isOnce = false
   var isOrdered = false
-  var isTold = false
+  var receivesSubject = false
   /// Whether the call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false
   var details: ObserverDetails?

@@ -5,14 +5,13 @@ import Synchronization
 /// Its memory is reclaimed by epochs, with a reservation for each post. `README.md` explains this
 /// in the terms of the field, and lists the files in reading order.
 ///
-/// The list's buffer holds the observers that run where the value is posted, or that have their own
-/// place. Observers on a shared target are in a group for that target, which is also a list. A post
-/// leaves one record for the whole group.
+/// The list's buffer holds the observers that run where the value is posted, or whose values wait in
+/// a buffer of their own. Observers on a shared target are in a group for that target, which is also
+/// a list. A post leaves one record for the whole group.
 ///
 /// `buffer`, `groups` and the counts are written under the lock of the `registry`. A post reads them
-/// between announcing itself and leaving. A subclass is a list that has its place
-/// in another list or table, its *home*.
-class ObserverList: @unchecked Sendable {
+/// between announcing itself and leaving. A subclass is a list in another list or table, its *parent*.
+class ObserverList: Retirable, @unchecked Sendable {
   let registry: ObserverRegistry
   let valueType: any Any.Type
   /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
@@ -29,7 +28,7 @@ class ObserverList: @unchecked Sendable {
   /// The number of registrations in the buffer that run inline where they can.
   private let unordered = Atomic<Int32>(0)
   /// The number of registrations in the buffer that receive the subject.
-  private let told = Atomic<Int32>(0)
+  private let subjectReceivers = Atomic<Int32>(0)
   /// The first buffer: most lists of subjects never need another.
   private let inline = Entries.Inline()
 
@@ -54,7 +53,7 @@ class ObserverList: @unchecked Sendable {
     Self.release(groups.load(ordering: .relaxed))
   }
 
-  // MARK: The home
+  // MARK: The parent
 
   /// The only subject of the messages that the observers receive, if they are limited to one.
   var subject: SubjectName? { nil }
@@ -62,14 +61,14 @@ class ObserverList: @unchecked Sendable {
   /// The outermost list that has this one in it; valid under the lock, while there is a registration.
   var root: ObserverList { self }
 
-  /// Notes at home, under the lock, that the population has changed.
+  /// Notes in the parent, under the lock, that the population has changed.
   func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {}
 
-  /// Removes the list, which has become empty, from its home.
-  func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {}
+  /// Removes the list, which has become empty, from its parent.
+  func leaveParent(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {}
 
-  /// Moves the home, which the list has left, to smaller memory when most of it is empty.
-  func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? { nil }
+  /// Moves the parent, which the list has left, to smaller memory when most of it is empty.
+  func shrinkParent(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? { nil }
 
   // MARK: Questions of a post
 
@@ -85,9 +84,9 @@ class ObserverList: @unchecked Sendable {
     unordered.load(ordering: .acquiring) > 0
   }
   /// Whether the list has registrations that receive the subject.
-  var hasTold: Bool {
+  var hasSubjectReceivers: Bool {
     // Pairs with `add`: counted before the clock shows the registration.
-    told.load(ordering: .acquiring) > 0
+    subjectReceivers.load(ordering: .acquiring) > 0
   }
   /// Whether the list has registrations that always queue.
   var hasOrdered: Bool {
@@ -165,7 +164,7 @@ class ObserverList: @unchecked Sendable {
 
 /// The changes of a list.
 extension ObserverList {
-  /// Makes sure that the next `append` finds a place.
+  /// Makes sure that the next `append` finds room.
   func makeRoom(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     guard let entries else {
       // Pairs with `entries`, as in `rebuild`.
@@ -182,27 +181,27 @@ extension ObserverList {
     unsafe observer._withUnsafeGuaranteedRef { count($0, 1, held) }
   }
 
-  /// The place of the observer registered as `id`, unless it has ended.
-  func place(of id: UInt64, _ held: borrowing ObserverRegistry.Held) -> Int? {
+  /// The index of the observer registered as `id`, unless it has ended.
+  func index(of id: UInt64, _ held: borrowing ObserverRegistry.Held) -> Int? {
     entries?.index(of: id)
   }
 
-  /// The observer at a place.
+  /// The observer at an index.
   func observer(
-    at place: Int, _ held: borrowing ObserverRegistry.Held
+    at index: Int, _ held: borrowing ObserverRegistry.Held
   ) -> Unmanaged<AnyObserver> {
-    unsafe Self.observer(at: entries!.address(at: place))
+    unsafe Self.observer(at: entries!.address(at: index))
   }
 
   /// Removes a registration from the list, so that no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
-  func take(
-    at place: Int, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  func unlink(
+    at index: Int, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Unmanaged<AnyObserver> {
-    let observer = unsafe Self.observer(at: entries!.take(at: place, held))
+    let observer = unsafe Self.observer(at: entries!.unlink(at: index, held))
     unsafe observer._withUnsafeGuaranteedRef { count($0, -1, held) }
-    if isEmpty { leaveHome(&garbage, held) }
+    if isEmpty { leaveParent(&garbage, held) }
     return unsafe observer
   }
 
@@ -212,18 +211,20 @@ extension ObserverList {
   @inline(__always)
   func trim(_ held: borrowing ObserverRegistry.Held, _ scan: () -> [Ticket]) -> [Ticket] {
     guard let entries else { return scan() }
-    let before = entries.withdraw(held)
+    let before = entries.truncate(held)
     let posts = scan()
-    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.upper).max() ?? 0, held) }
+    if !posts.isEmpty {
+      entries.restoreCount(before, upTo: posts.map(\.upperBound).max() ?? 0, held)
+    }
     return posts
   }
 
   /// Moves to a smaller buffer when most of this one is empty.
   ///
   /// The old buffer was in reach of posts until now, so the reservations must be read again.
-  func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
-    // It has left its home, which may be too large now.
-    if isEmpty, let old = shrinkHome(held) { return old }
+  func shrink(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
+    // It has left its parent, which may be too large now.
+    if isEmpty, let old = shrinkParent(held) { return old }
     guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
     return rebuild(held)
   }
@@ -240,7 +241,7 @@ extension ObserverList {
   /// the old one.
   ///
   /// - Returns: The old buffer.
-  private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+  private func rebuild(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
     let liveCount = liveCount
     let old = entries
     let new = Entries(capacity: liveCount + max(2, liveCount / 2), created: registry.tick(held))
@@ -254,19 +255,19 @@ extension ObserverList {
     // Pairs with `entries`: after the memory is filled, and before the reservations are read.
     buffer.store(new.address, ordering: .releasing)
     guard let old, !isInline(old) else { return nil }
-    return Garbage.Piece(structure: old.owner, since: old.created)
+    return old.owner
   }
 
   private func isInline(_ entries: Entries) -> Bool { entries.address == Entries(inline).address }
 
   private func replace(
-    _ place: borrowing Atomic<UInt>, with object: AnyObject?,
+    _ word: borrowing Atomic<UInt>, with object: AnyObject?,
     _ held: borrowing ObserverRegistry.Held
   ) {
     let address = object.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     // The garbage holds the old one, so that this release cannot be the last.
     // Pairs with `groupsReference`: as `rebuild` does.
-    Self.release(place.exchange(address ?? 0, ordering: .acquiringAndReleasing))
+    Self.release(word.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
   /// Counts an observer of the buffer.
@@ -278,7 +279,7 @@ extension ObserverList {
     } else {
       add(change, to: unordered, held)
     }
-    if observer.isTold { add(change, to: told, held) }
+    if observer.receivesSubject { add(change, to: subjectReceivers, held) }
     addToPopulation(change, held)
   }
 
@@ -286,8 +287,9 @@ extension ObserverList {
   private func add(
     _ change: Int32, to number: borrowing Atomic<Int32>, _ held: borrowing ObserverRegistry.Held
   ) {
-    // Pairs with `hasOrdered`, `hasUnordered` and `hasTold`: before the clock shows the registration;
-    // and with `isEmpty`, see `addToPopulation`. The lock orders the load with the other stores.
+    // Pairs with `hasOrdered`, `hasUnordered` and `hasSubjectReceivers`: before the clock shows the
+    // registration; and with `isEmpty`, see `addToPopulation`. The lock orders the load with the
+    // other stores.
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
@@ -309,7 +311,7 @@ extension ObserverList {
     let old = currentGroups
     if let group = old?.first(for: mailbox) { return group }
     let group = TargetGroup(target, mailbox, of: self)
-    if let old { garbage.add(.init(structure: old, since: old.created)) }
+    if let old { garbage.add(old) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
     replace(groups, with: new, held)
     return group
@@ -321,9 +323,9 @@ extension ObserverList {
   ) {
     guard let old = currentGroups else { return }
     let rest = old.groups.filter { $0.list !== list }
-    garbage.add(.init(structure: old, since: old.created))
+    garbage.add(old)
     let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
     replace(groups, with: new, held)
-    if isEmpty { leaveHome(&garbage, held) }
+    if isEmpty { leaveParent(&garbage, held) }
   }
 }

@@ -1,31 +1,30 @@
 import Synchronization
 
-/// The objects that a change under the lock removes, to be released outside the lock.
+/// A structure that posts read: a buffer, a group array, a table or a list.
+protocol Retirable: AnyObject, Sendable {
+  /// The clock's time when it was made; a post with a lower upper bound does not hold it.
+  var created: UInt64 { get }
+}
+
+/// The structures that a change under the lock removes, to be released outside the lock.
 struct Garbage {
-  /// A buffer, a group array, a table or a list that was replaced.
-  struct Piece: Sendable {
-    let structure: any AnyObject & Sendable
-    /// The time when it was made.
-    let since: UInt64
-  }
-
   /// Mostly there is none, and an empty array would be counted.
-  private var kept: [Piece]?
+  private var kept: [any Retirable]?
 
-  var structures: [Piece] { kept ?? [] }
+  var structures: [any Retirable] { kept ?? [] }
 
   @inline(__always)
   var isEmpty: Bool { kept == nil }
 
-  mutating func add(_ piece: Piece?) {
-    guard let piece else { return }
-    if kept == nil { kept = [piece] } else { kept?.append(piece) }
+  mutating func add(_ structure: (any Retirable)?) {
+    guard let structure else { return }
+    if kept == nil { kept = [structure] } else { kept?.append(structure) }
   }
 
-  /// The oldest of `time` and the times of the pieces.
+  /// The oldest of `time` and the times of the structures.
   @inline(__always)
   func oldest(_ time: UInt64 = .max) -> UInt64 {
-    isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
+    isEmpty ? time : structures.reduce(time) { min($0, $1.created) }
   }
 }
 
@@ -37,7 +36,7 @@ struct Garbage {
 struct Ticket: Equatable {
   fileprivate let reservation: UInt
   fileprivate let thread: UInt
-  let upper: UInt64
+  let upperBound: UInt64
 
   static func == (one: Self, other: Self) -> Bool { one.reservation == other.reservation }
 }
@@ -49,20 +48,27 @@ extension [Ticket] {
   fileprivate func reaching(_ since: UInt64) -> [Ticket] {
     var tickets: [Ticket] = []
     // A scan finds the posts of one thread together, the outermost first.
-    for post in self where post.upper >= since && post.thread != tickets.last?.thread {
+    for post in self where post.upperBound >= since && post.thread != tickets.last?.thread {
       tickets.append(post)
     }
     return tickets
   }
 }
 
-/// The objects and continuations that wait for the same posts to leave.
+/// The objects to release when certain posts have left.
 struct LimboList {
   fileprivate(set) var tickets: [Ticket]
-  /// The objects to release then.
   fileprivate(set) var objects: [any AnyObject & Sendable] = []
-  /// The closures to call then.
-  fileprivate(set) var resumes: [@Sendable () -> Void] = []
+}
+
+/// A caller that waits for posts to leave, which is retired like what they may hold: its release
+/// resumes it.
+private final class Waiter: Sendable {
+  private let resume: @Sendable () -> Void
+
+  init(_ resume: @escaping @Sendable () -> Void) { self.resume = resume }
+
+  deinit { resume() }
 }
 
 extension ObserverRegistry.State {
@@ -80,9 +86,9 @@ extension ObserverRegistry.State {
   /// Limbo lists that now wait for the same posts are merged. So there are at most as many limbo
   /// lists as the posts in progress make sets of tickets, however much has ended.
   ///
-  /// - Returns: What waits for no post any more; it has no tickets.
-  fileprivate mutating func takeTickets(of reservation: UInt) -> LimboList {
-    var done = LimboList(tickets: [])
+  /// - Returns: The objects that wait for no post any more.
+  fileprivate mutating func takeTickets(of reservation: UInt) -> [any AnyObject & Sendable] {
+    var done: [any AnyObject & Sendable] = []
     var rest: [LimboList] = []
     var index = 0
     while index < limbo.count {
@@ -94,23 +100,16 @@ extension ObserverRegistry.State {
       var list = limbo.remove(at: index)
       list.tickets.remove(at: place)
       if list.tickets.isEmpty {
-        done.add(list)
+        done += list.objects
       } else {
         rest.append(list)
       }
     }
     for one in rest {
       let index = limboList(with: one.tickets)
-      limbo[index].add(one)
+      limbo[index].objects += one.objects
     }
     return done
-  }
-}
-
-extension LimboList {
-  fileprivate mutating func add(_ other: LimboList) {
-    objects += other.objects
-    resumes += other.resumes
   }
 }
 
@@ -135,18 +134,18 @@ extension ObserverRegistry {
   ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
-    var mustWait = false
+    let waiter = resume.map { Waiter($0) }
+    // Released under no lock, and last.
+    defer { withExtendedLifetime(waiter) {} }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
-      guard let place = list.place(of: id, held) else {
-        if let resume {
-          mustWait = wait(for: id, among: scan(since: id, &state, held), resume, &state)
-        }
+      guard let index = list.index(of: id, held) else {
+        if let waiter { keep(waiter, since: id, for: scan(since: id, &state, held), &state) }
         return nil
       }
-      unsafe list.observer(at: place, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
+      unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = unsafe list.take(at: place, &garbage, held)
+      let observer = unsafe list.unlink(at: index, &garbage, held)
       if let details = unsafe observer._withUnsafeGuaranteedRef({ $0.details }), details.hasOwner {
         state.ownerSweep.noteEnd()
         if let owner = details.ownerID { forget(id, of: owner, &state) }
@@ -154,20 +153,21 @@ extension ObserverRegistry {
       reach(.willScan)
       let posts = list.trim(held) { scan(since: garbage.oldest(id), &state, held) }
       if !posts.isEmpty {
-        mayBeRunning = posts.contains { $0.upper >= id && $0.thread != ThreadRecord.addressInScans }
+        mayBeRunning = posts.contains {
+          $0.upperBound >= id && $0.thread != ThreadRecord.addressInScans
+        }
+        if let waiter { keep(waiter, since: id, for: posts, &state) }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
       if let left = list.shrink(held) {
-        let posts = scan(since: left.since, &state, held)
-        keep(left.structure, since: left.since, for: posts, &state)
+        let posts = scan(since: left.created, &state, held)
+        keep(left, since: left.created, for: posts, &state)
         garbage.add(left)
       }
-      if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return unsafe observer
     }
-    defer { if !mustWait { resume?() } }
     guard let ended = unsafe ended else { return .alreadyEnded }
     unsafe ended._withUnsafeGuaranteedRef { observer in
       note(.ended, observer, Registration(list: list, id: id, counters: counters))
@@ -258,7 +258,9 @@ extension ObserverRegistry {
     }
     // No pair: the lock orders the scans. The bits of threads that are outside stay forgotten.
     if inside != 0 { mask.bitwiseOr(inside, ordering: .relaxed) }
-    if !posts.isEmpty, posts.contains(where: { $0.upper >= since }) { state.keeper = self }
+    if !posts.isEmpty, posts.contains(where: { $0.upperBound >= since }) {
+      state.selfReference = self
+    }
     return posts
   }
 
@@ -267,26 +269,25 @@ extension ObserverRegistry {
     _ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt,
     _ since: UInt64, _ posts: inout [Ticket]
   ) {
-    // Pairs with `reopen`: the scan stored the clock first. And with `settle`: the bound before it
+    // Pairs with `widen`: the scan stored the clock first. And with `narrow`: the bound before it
     // keeps more.
-    let upper = unsafe reservation.pointee.upper.load(ordering: .sequentiallyConsistent)
-    if upper >= since {
-      // Pairs with `pop`: if the post has left, it has read what it held. If it takes the flag, it
-      // comes to the lock after this thread.
+    let upperBound = unsafe reservation.pointee.upperBound.load(ordering: .sequentiallyConsistent)
+    if upperBound >= since {
+      // Pairs with `leave`: if the post has left, it has read what it held. If it takes the flag,
+      // it comes to the lock after this thread.
       let (isOpen, _) = unsafe reservation.pointee.source.compareExchange(
         expected: source, desired: source | Reservation.ticketFlag, ordering: .acquiring)
       if !isOpen { return }
     }
-    posts.append(Ticket(reservation: UInt(bitPattern: reservation), thread: thread, upper: upper))
+    posts.append(
+      Ticket(reservation: UInt(bitPattern: reservation), thread: thread, upperBound: upperBound))
     reach(.collected)
   }
 
   /// Keeps what posts in progress may hold of `garbage`; the caller releases its own references
   /// outside the lock.
   private func retire(_ garbage: Garbage, from posts: [Ticket], _ state: inout State) {
-    for piece in garbage.structures {
-      keep(piece.structure, since: piece.since, for: posts, &state)
-    }
+    for one in garbage.structures { keep(one, since: one.created, for: posts, &state) }
   }
 
   /// Keeps what posts in progress may hold of `garbage`, after reading the reservations.
@@ -308,34 +309,17 @@ extension ObserverRegistry {
 
   /// Gives back the tickets of the post in `reservation`, which has left.
   ///
-  /// It releases what waited for that post alone, and calls the closures that did.
+  /// It releases what waited for that post alone.
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
-    var done = LimboList(tickets: [])
-    var keeper: ObserverRegistry?
+    var done: [any AnyObject & Sendable] = []
+    var selfReference: ObserverRegistry?
     withState { state in
       done = state.takeTickets(of: reservation)
-      if state.limbo.isEmpty { keeper = state.keeper.take() }
+      if state.limbo.isEmpty { selfReference = state.selfReference.take() }
     }
-    for resume in done.resumes { resume() }
-    done.objects = []
-    withExtendedLifetime(keeper) {}
-  }
-
-  /// Calls a closure when the posts that may be calling `id` have left.
-  ///
-  /// - Returns: Whether there are any.
-  @inline(never)
-  private func wait(
-    for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
-    _ state: inout State
-  ) -> Bool {
-    let tickets = posts.reaching(id)
-    if tickets.isEmpty { return false }
-    let index = state.limboList(with: tickets)
-    state.limbo[index].resumes.append(resume)
-    return true
+    withExtendedLifetime(selfReference) { done.removeAll() }
   }
 }
 
@@ -346,21 +330,5 @@ extension ObserverList {
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
       $0.end(id, in: self, counters)
     }
-  }
-}
-
-extension ObserverRegistry {
-  /// Runs `body` with the observer of a registration, under the lock, unless it has ended.
-  func withObserver<Result: Sendable>(
-    of registration: Registration, _ body: (AnyObserver) -> Result
-  ) -> Result? {
-    withState { _, held in registration.observer(held).map(body) }
-  }
-}
-
-extension Registration {
-  /// The observer of the registration, if it has not ended.
-  func observer(_ held: borrowing ObserverRegistry.Held) -> AnyObserver? {
-    list.place(of: id, held).map { unsafe list.observer(at: $0, held).takeUnretainedValue() }
   }
 }

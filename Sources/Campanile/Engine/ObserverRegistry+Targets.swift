@@ -1,84 +1,155 @@
+/// The observers of one list that share a target.
+final class TargetGroup: Sendable {
+  let target: any DeliveryTarget
+  let mailbox: Mailbox
+  let list: GroupList
+
+  init(_ target: any DeliveryTarget, _ mailbox: Mailbox, of parent: ObserverList) {
+    self.target = target
+    self.mailbox = mailbox
+    list = GroupList(of: parent)
+    unsafe list.group = Unmanaged.passUnretained(self)
+  }
+}
+
+/// The list of a group.
+///
+/// It does not keep the target: what waits in the target's mailbox keeps this list.
+@safe final class GroupList: ObserverList, @unchecked Sendable {
+  private let name: SubjectName?
+  // A source ends all registrations before its lists can go.
+  private unowned let parent: ObserverList
+  // SAFETY: used by a post that has found the list in its group, whose array its announcement keeps.
+  fileprivate(set) var group: Unmanaged<TargetGroup>?
+
+  fileprivate init(of parent: ObserverList) {
+    self.parent = parent
+    name = parent.subject
+    super.init(registry: parent.registry, valueType: parent.valueType)
+  }
+
+  /// The group, while the list is in it; valid as `entries` is.
+  var targetGroup: TargetGroup? {
+    parent.currentGroups?.groups.first { $0.list === self }
+  }
+
+  override var subject: SubjectName? { name }
+
+  override var root: ObserverList { parent.root }
+
+  override func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {
+    parent.addToPopulation(change, held)
+  }
+
+  override func leaveParent(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
+    parent.drop(self, &garbage, held)
+  }
+
+  override func shrinkParent(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
+    parent.shrink(held)
+  }
+}
+
+/// The groups of a list; replaced as a whole, never changed.
+final class GroupArray: Retirable {
+  let groups: [TargetGroup]
+  /// The only group, if there is one.
+  let only: TargetGroup?
+  let created: UInt64
+
+  init(_ groups: [TargetGroup], created: UInt64) {
+    self.groups = groups
+    only = groups.count == 1 ? groups[0] : nil
+    self.created = created
+  }
+
+  func first(for mailbox: Mailbox) -> TargetGroup? {
+    groups.first { $0.mailbox === mailbox }
+  }
+}
+
 /// The record that a post leaves at a target beside the value: it names the observers to call.
 ///
 /// It does not keep its lists alive. The buffer that contains it does, once for all envelopes of a
 /// burst.
 @safe struct Envelope {
-  /// The list of an arrival; otherwise the only list, if nothing but the list is needed.
+  /// The list of the one observer; otherwise the only list, if nothing but the list is needed.
   fileprivate let only: Unmanaged<ObserverList>?
-  /// Everything else: of an arrival the post if it is not plain, and otherwise all without `only`.
+  /// Everything else: for one observer the post, if it has a subject or details, and otherwise all
+  /// without `only`.
   fileprivate let details: Details?
-  /// The newest registration that receives the post; for an arrival, the only one.
+  /// The newest registration that receives the post, or the only one.
   fileprivate let newest: UInt64
-  /// Whether the envelope waits at the place of one observer, and reaches that one alone.
-  fileprivate let isArrival: Bool
+  /// Whether the envelope waits in the buffer of one observer, and reaches that one alone.
+  fileprivate let isForOne: Bool
 
   /// The uncommon fields, in a separate object, so that common envelopes are short.
   fileprivate final class Details: Sendable {
     let lists: Route
-    let portion: Portion
+    let mode: WalkMode
     let post: Post
     /// The value as the observers of any topic receive it, if the envelope is for some.
-    let wideValue: (any Sendable)?
+    let wildcardValue: (any Sendable)?
 
     init(
-      _ lists: Route, _ portion: Portion, _ post: consuming Post, _ wideValue: (any Sendable)?
+      _ lists: Route, _ mode: WalkMode, _ post: consuming Post, _ wildcardValue: (any Sendable)?
     ) {
       self.lists = lists
-      self.portion = portion
+      self.mode = mode
       self.post = post
-      self.wideValue = wideValue
+      self.wildcardValue = wildcardValue
     }
 
     /// Which registrations the envelope is for, and whether each is checked now.
-    func portionNow(_ registry: ObserverRegistry) -> Portion {
-      if portion == .ordered { return .ordered }
+    func modeNow(_ registry: ObserverRegistry) -> WalkMode {
+      if mode == .ordered { return .ordered }
       return registry.everyone
     }
   }
 
-  init<Wide: Sendable>(
-    to lists: Route, _ newest: UInt64, _ portion: Portion, _ post: borrowing Post,
-    _ wideValue: WideValue<Wide>?
+  init<Wildcard: Sendable>(
+    to lists: Route, _ newest: UInt64, _ mode: WalkMode, _ post: borrowing Post,
+    _ wildcardValue: WildcardValue<Wildcard>?
   ) {
     self.newest = newest
-    isArrival = false
-    let isPlain = post.subjectID == nil && post.details == nil && wideValue == nil
-    if isPlain, portion == .everyone, lists.onlyID == nil, let only = lists.only {
+    isForOne = false
+    let isBare = post.subjectID == nil && post.details == nil && wildcardValue == nil
+    if isBare, mode == .everyone, lists.onlyID == nil, let only = lists.only {
       unsafe self.only = only.list
       details = nil
     } else {
       unsafe only = nil
-      details = Details(lists, portion, copy post, wideValue?.value)
+      details = Details(lists, mode, copy post, wildcardValue?.value)
     }
   }
 
   /// An envelope without a receiver, for a value that is read and not delivered.
   init() {
     unsafe only = nil
-    (details, newest, isArrival) = (nil, 0, true)
+    (details, newest, isForOne) = (nil, 0, true)
   }
 
-  /// An envelope at the place of the observer that is registered as `id` in `list`.
+  /// An envelope in the buffer of the observer that is registered as `id` in `list`.
   ///
   /// Its mailbox keeps the list.
   init(_ post: borrowing Post, at id: UInt64, in list: borrowing ObserverList) {
     unsafe only = Unmanaged.passUnretained(copy list)
     newest = id
-    isArrival = true
-    let isPlain = post.subjectID == nil && post.details == nil
-    details = isPlain ? nil : Details(Route(), .everyone, copy post, nil)
+    isForOne = true
+    let isBare = post.subjectID == nil && post.details == nil
+    details = isBare ? nil : Details(Route(), .everyone, copy post, nil)
   }
 
   /// The list and the identifier of the only registration that the envelope is for.
   ///
-  /// That is so for an arrival, and for a request to tell what was missed.
+  /// That is so in the buffer of one observer, and for a request to deliver what was missed.
   var destination: (list: ObserverList?, id: UInt64) {
     (unsafe (only ?? details?.lists.all.list).map { unsafe $0.takeUnretainedValue() }, newest)
   }
 
   /// Calls `body` with each list that a buffer is to keep for the envelope.
   func forEachKept(_ body: (ObserverList) -> Void) {
-    if isArrival { return }
+    if isForOne { return }
     if let details { details.lists.forEach(body) }
     unsafe only?._withUnsafeGuaranteedRef(body)
   }
@@ -87,24 +158,24 @@
   ///
   /// - Returns: The call, if it is to be made in a task; with it the delivery ends.
   func deliver<Value>(_ value: Value) -> PreparedCall? {
-    if isArrival {
+    if isForOne {
       let post = details?.post ?? Post()
-      // SAFETY: the code that delivers an arrival keeps the list.
+      // SAFETY: the buffer of one observer keeps the list.
       return unsafe only!._withUnsafeGuaranteedRef {
-        $0.registry.arrive(value, post, at: newest, in: $0)
+        $0.registry.deliver(value, post, to: newest, in: $0)
       }
     }
     if let details {
       let registry = details.lists.registry
       let section = registry.enter()
       var route = details.lists.reread
-      registry.settle(section)
-      let portion = details.portionNow(registry)
+      registry.narrow(section)
+      let mode = details.modeNow(registry)
       details.post.context.restore {
-        if let wideValue = details.wideValue {
-          registry.walk(value, widely: wideValue, details.post, newest, portion, &route)
+        if let wildcardValue = details.wildcardValue {
+          registry.walk(value, wildcard: wildcardValue, details.post, newest, mode, &route)
         } else {
-          registry.walk(value, WideValue.absent, details.post, newest, portion, &route)
+          registry.walk(value, WildcardValue.absent, details.post, newest, mode, &route)
         }
       }
       registry.exit(section)
@@ -115,7 +186,7 @@
         let registry = list.registry
         let section = registry.enter()
         let cursor = unsafe Cursor(only)
-        registry.settle(section)
+        registry.narrow(section)
         registry.walk(value, Post(), newest, registry.everyone, cursor)
         registry.exit(section)
       }
@@ -125,19 +196,20 @@
 
   /// Reports for each of its observers that the delivery is discarded.
   ///
-  /// The caller keeps the list of an arrival.
+  /// The caller keeps the list of an envelope for one observer.
   @inline(never)
   func noteDropped() {
-    if isArrival {
+    if isForOne {
       let post = details?.post ?? Post()
       return unsafe only?._withUnsafeGuaranteedRef {
-        $0.registry.note(.dropped, of: post, at: newest, in: $0)
+        let registry = $0.registry
+        if registry.isReporting { registry.note(.dropped, of: post, at: newest, in: $0) }
       } ?? ()
     }
     guard let details, details.post.number != 0 else { return }
     details.lists.registry.note(
       .dropped, of: details.post, details.lists, newest,
-      details.portion == .ordered ? .ordered : .everyone)
+      details.mode == .ordered ? .ordered : .everyone)
   }
 
   /// The tracker that waits until the delivery has ended, if any.
@@ -147,7 +219,7 @@
 extension Route {
   /// The first list; a post reaches one at least.
   fileprivate var first: Unmanaged<ObserverList> {
-    unsafe (all.list ?? about.list ?? wide.list ?? wideAbout.list).unsafelyUnwrapped
+    unsafe (all.list ?? about.list ?? wildcard.list ?? wildcardAbout.list).unsafelyUnwrapped
   }
 
   fileprivate var registry: ObserverRegistry { unsafe first.takeUnretainedValue().registry }
@@ -170,57 +242,58 @@ extension ObserverRegistry {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
+    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ mode: WalkMode,
     _ cursor: Cursor, _ section: CriticalSection
   ) {
     // The common case, which needs no array.
-    guard let stop = cursor.onlyStop else {
+    guard let target = cursor.onlyTargetRoute else {
       var route = Route()
       route.all = cursor
-      return postToTargets(value, WideValue.absent, post, newest, portion, &route, section)
+      return postToTargets(value, WildcardValue.absent, post, newest, mode, &route, section)
     }
-    settle(section)
-    let runsInline = leaveRecord(value, WideValue.absent, post, newest, at: stop)
-    walk(value, post, newest, portion, cursor)
+    narrow(section)
+    let runsInline = leaveRecord(value, WildcardValue.absent, post, newest, at: target)
+    walk(value, post, newest, mode, cursor)
     if runsInline {
-      runInline(value, WideValue.absent, post, newest, portion, at: stop, section)
+      runInline(value, WildcardValue.absent, post, newest, mode, at: target, section)
     }
   }
 
   /// Leaves the records along a route of several lists.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
-  func postToTargets<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ newest: UInt64,
-    _ portion: Portion, _ route: inout Route, _ section: CriticalSection
+  func postToTargets<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
+    _ newest: UInt64,
+    _ mode: WalkMode, _ route: inout Route, _ section: CriticalSection
   ) {
-    let stops = route.stops
-    settle(section)
-    let inline = stops.filter { leaveRecord(value, wideValue, post, newest, at: $0) }
-    walk(value, wideValue, post, newest, portion, &route)
-    for stop in inline {
-      runInline(value, wideValue, post, newest, portion, at: stop, section)
+    let targets = route.targetRoutes
+    narrow(section)
+    let inline = targets.filter { leaveRecord(value, wildcardValue, post, newest, at: $0) }
+    walk(value, wildcardValue, post, newest, mode, &route)
+    for target in inline {
+      runInline(value, wildcardValue, post, newest, mode, at: target, section)
     }
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration, _ post: Post = Post()) {
-    let portion = everyone
+    let mode = everyone
     let section = enter()
     let list = registration.list
     let cursor = Cursor(list, only: registration.id)
-    // Found before the section settles, so that the announcement keeps it. A group that has left
-    // its target's list has no registrations either.
+    // Found before the reservation is narrowed, so that the announcement keeps it. A group that has
+    // left its target's list has no registrations either.
     let group = (list as? GroupList)?.targetGroup
-    settle(section)
+    narrow(section)
     let id = registration.id
     if group != nil {
-      var stop = Route()
-      (stop.all, stop.onlyID) = (Cursor(unread: list), id)
-      let runsInline = leaveRecord(value, WideValue.absent, post, id, at: stop)
-      if runsInline { runInline(value, WideValue.absent, post, id, portion, at: stop, section) }
+      var target = Route()
+      (target.all, target.onlyID) = (Cursor(unread: list), id)
+      let runsInline = leaveRecord(value, WildcardValue.absent, post, id, at: target)
+      if runsInline { runInline(value, WildcardValue.absent, post, id, mode, at: target, section) }
     } else {
-      walk(value, post, id, portion, cursor)
+      walk(value, post, id, mode, cursor)
     }
     exit(section)
   }
@@ -228,87 +301,89 @@ extension ObserverRegistry {
   /// Leaves a record for the observers that cannot be called here.
   ///
   /// - Returns: Whether the others are to be called by `runInline`.
-  private func leaveRecord<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ newest: UInt64,
-    at stop: Route
+  private func leaveRecord<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
+    _ newest: UInt64,
+    at target: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
-    unsafe stop.group._withUnsafeGuaranteedRef { group in
+    unsafe target.group._withUnsafeGuaranteedRef { group in
       // Decided once for this post, before any observer runs.
       let runsInline =
-        group.mailbox.mayBeIdle && stop.contains(\.hasUnordered) && group.target.isCurrent
+        group.mailbox.mayBeIdle && target.contains(\.hasUnordered) && group.target.isCurrent
         && group.mailbox.beginInline()
-      if runsInline && !stop.contains(\.hasOrdered) { return true }
+      if runsInline && !target.contains(\.hasOrdered) { return true }
       post.tracker?.begin()
-      let queued = runsInline ? Portion.ordered : .everyone
-      if post.number != 0 { note(.queued, of: post, stop, newest, queued) }
-      let isTold = post.subjectID != nil && stop.contains(\.hasTold)
-      let sent = post.kept(isTold: isTold)
+      let queued = runsInline ? WalkMode.ordered : .everyone
+      if post.number != 0 { note(.queued, of: post, target, newest, queued) }
+      let receivesSubject = post.subjectID != nil && target.contains(\.hasSubjectReceivers)
+      let sent = post.kept(withSubject: receivesSubject)
       let envelope = Envelope(
-        to: stop, newest, queued, sent, unsafe stop.wide.list == nil ? nil : wideValue)
+        to: target, newest, queued, sent, unsafe target.wildcard.list == nil ? nil : wildcardValue)
       group.mailbox.append(envelope, value, for: group.target)
       return runsInline
     }
   }
 
   /// Walks with a value for the observers of any topic whose type is not known.
-  fileprivate func walk<Value, Wide: Sendable>(
-    _ value: Value, widely wideValue: Wide, _ post: borrowing Post, _ newest: UInt64,
-    _ portion: Portion, _ route: inout Route
+  fileprivate func walk<Value, Wildcard: Sendable>(
+    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post, _ newest: UInt64,
+    _ mode: WalkMode, _ route: inout Route
   ) {
-    WideValue.with(wideValue) { walk(value, $0, post, newest, portion, &route) }
+    WildcardValue.with(wildcardValue) { walk(value, $0, post, newest, mode, &route) }
   }
 
-  private func runInline<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post, _ newest: UInt64,
-    _ portion: Portion, at stop: Route, _ section: CriticalSection
+  private func runInline<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
+    _ newest: UInt64,
+    _ mode: WalkMode, at target: Route, _ section: CriticalSection
   ) {
-    // Observers have run since the section settled: the group may have other memory now.
-    reopen(section)
-    var route = stop.reread
-    settle(section)
-    walk(value, wideValue, post, newest, portion.inline, &route)
+    // Observers have run since the reservation was narrowed: the group may have other memory now.
+    widen(section)
+    var route = target.reread
+    narrow(section)
+    walk(value, wildcardValue, post, newest, mode.inline, &route)
     // SAFETY: the announcement keeps the group.
-    unsafe stop.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
+    unsafe target.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
   }
 }
 
 extension Route {
-  /// The group of a stop, which is a route through the groups of one target.
+  /// The group of a route to one target, which has one.
   fileprivate var group: Unmanaged<TargetGroup> {
-    // SAFETY: stops have nothing but the lists of groups, which the announcement keeps.
+    // SAFETY: the route has nothing but the lists of groups, which the announcement keeps.
     unsafe first._withUnsafeGuaranteedRef {
       unsafe unsafeDowncast($0, to: GroupList.self).group.unsafelyUnwrapped
     }
   }
 
-  /// The targets that the post stops at, in the order in which they were first named.
-  fileprivate var stops: [Route] {
-    var stops: [Route] = []
-    for place in Self.places where self[place].hasGroups {
+  /// A route to each target of the post, in the order in which the targets were first named.
+  fileprivate var targetRoutes: [Route] {
+    var routes: [Route] = []
+    for index in Self.indices where self[index].hasGroups {
       // The groups of one list have different mailboxes.
-      let others = stops.indices
-      for group in self[place].listReference.currentGroups?.groups ?? [] {
-        let index = others.first {
-          unsafe stops[$0].group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
+      let others = routes.indices
+      for group in self[index].listReference.currentGroups?.groups ?? [] {
+        let found = others.first {
+          unsafe routes[$0].group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
         }
-        if index == nil { stops.append(Route()) }
-        stops[index ?? stops.count - 1][place] = Cursor(unread: group.list)
+        if found == nil { routes.append(Route()) }
+        routes[found ?? routes.count - 1][index] = Cursor(unread: group.list)
       }
     }
-    return stops
+    return routes
   }
 }
 
 extension Cursor {
-  /// The stop of a list that has one group.
-  fileprivate var onlyStop: Route? {
+  /// The route to the target of a list that has one group.
+  fileprivate var onlyTargetRoute: Route? {
     // SAFETY: the announcement keeps the list's groups.
     unsafe listReference.groupsReference?._withUnsafeGuaranteedRef { groups in
       guard let only = groups.only else { return nil }
-      var stop = Route()
-      stop.all = Cursor(unread: only.list)
-      return stop
+      var route = Route()
+      route.all = Cursor(unread: only.list)
+      return route
     }
   }
 }

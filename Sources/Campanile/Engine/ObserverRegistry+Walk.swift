@@ -1,7 +1,7 @@
 /// The registrations that a walk is for, and whether each is checked.
 ///
 /// They are checked if calls are observed as events.
-enum Portion {
+enum WalkMode {
   case everyone
   /// The registrations that run inline if the poster is on their target already.
   case unordered
@@ -19,12 +19,12 @@ enum Portion {
     }
   }
 
-  /// Whether a plain observer of the portion is called without a check.
+  /// Whether an observer that is ready is called without a check.
   @inline(__always)
-  var callsPlainly: Bool { self == .everyone || self == .unordered }
+  var isUnchecked: Bool { self == .everyone || self == .unordered }
 
-  /// The part of the portion that runs inline.
-  var inline: Portion { callsPlainly ? .unordered : .unorderedChecked }
+  /// The mode for those of the same registrations that run inline.
+  var inline: WalkMode { isUnchecked ? .unordered : .unorderedChecked }
 }
 
 extension ObserverRegistry {
@@ -34,13 +34,13 @@ extension ObserverRegistry {
   /// check.
   @inline(__always)
   func isHeard(_ list: ObserverList) -> Bool {
-    !list.isEmpty || isWatched
+    !list.isEmpty || isReporting
   }
 
   /// All registrations, each of which is checked if calls are observed as events now.
   @inline(__always)
-  var everyone: Portion {
-    isWatched ? .everyoneChecked : .everyone
+  var everyone: WalkMode {
+    isReporting ? .everyoneChecked : .everyone
   }
 
   /// Posts to one list.
@@ -50,8 +50,8 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64 = .max
   ) {
-    if isWatched {
-      postWatched(value, reporting: value, post, to: list, upTo: limit)
+    if isReporting {
+      postReporting(value, reporting: value, post, to: list, upTo: limit)
     } else {
       self.post(value, post, to: list, upTo: limit, .everyone)
     }
@@ -62,7 +62,7 @@ extension ObserverRegistry {
   /// - Parameter reported: The value in the report.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
-  func postWatched<Value, Reported>(
+  func postReporting<Value, Reported>(
     _ value: Value, reporting reported: Reported, _ post: borrowing Post, to list: ObserverList,
     upTo limit: UInt64
   ) {
@@ -79,15 +79,15 @@ extension ObserverRegistry {
   @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64,
-    _ portion: Portion
+    _ mode: WalkMode
   ) {
     let section = enter(upTo: limit)
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     if cursor.hasGroups {
-      postToTargets(value, post, section.watermark, portion, cursor, section)
+      postToTargets(value, post, section.watermark, mode, cursor, section)
     } else {
-      settle(section)
-      walk(value, post, section.watermark, portion, cursor)
+      narrow(section)
+      walk(value, post, section.watermark, mode, cursor)
     }
     exit(section)
   }
@@ -95,13 +95,13 @@ extension ObserverRegistry {
   /// Calls the observers of one list up to the identifier `newest`, in the order they registered.
   @inline(__always)
   func walk<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion, _ start: Cursor
+    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ mode: WalkMode, _ start: Cursor
   ) {
     var cursor = start
     while !cursor.isAtEnd {
       let id = cursor.nextID
       if id > newest { return }
-      call(&cursor, id, value, post, portion)
+      call(&cursor, id, value, post, mode)
     }
   }
 
@@ -110,42 +110,42 @@ extension ObserverRegistry {
   /// The route is used up, in its own place: an observer may post again, and each level of that
   /// takes as much of the stack.
   ///
-  /// - Parameter wideValue: What the observers of any topic receive, or `nil` if it is the value.
-  func walk<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ newest: UInt64, _ portion: Portion, _ route: inout Route
+  /// - Parameter wildcardValue: What the wildcard observers receive, or `nil` if it is the value.
+  func walk<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
+    _ newest: UInt64, _ mode: WalkMode, _ route: inout Route
   ) {
-    if unsafe route.wide.list == nil, unsafe route.wideAbout.list == nil {
-      if unsafe route.about.list == nil { return walk(value, post, newest, portion, route.all) }
-      if unsafe route.all.list == nil { return walk(value, post, newest, portion, route.about) }
+    if unsafe route.wildcard.list == nil, unsafe route.wildcardAbout.list == nil {
+      if unsafe route.about.list == nil { return walk(value, post, newest, mode, route.all) }
+      if unsafe route.all.list == nil { return walk(value, post, newest, mode, route.about) }
     }
-    merge(value, wideValue, post, newest, portion, &route)
+    merge(value, wildcardValue, post, newest, mode, &route)
   }
 
   /// Walks several lists as one.
   @inline(never)
-  private func merge<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: WideValue<Wide>?, _ post: borrowing Post,
-    _ newest: UInt64, _ portion: Portion, _ route: inout Route
+  private func merge<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
+    _ newest: UInt64, _ mode: WalkMode, _ route: inout Route
   ) {
     while true {
       let first = route.all.nextID
       let second = route.about.nextID
-      let third = route.wide.nextID
-      let next = min(first, second, third, route.wideAbout.nextID)
+      let third = route.wildcard.nextID
+      let next = min(first, second, third, route.wildcardAbout.nextID)
       if next > newest { return }
       if next == first {
-        call(&route.all, next, value, post, portion)
+        call(&route.all, next, value, post, mode)
       } else if next == second {
-        call(&route.about, next, value, post, portion)
+        call(&route.about, next, value, post, mode)
       } else if next == third {
-        if let wideValue {
-          call(&route.wide, next, wideValue.value, post, portion)
+        if let wildcardValue {
+          call(&route.wildcard, next, wildcardValue.value, post, mode)
         } else {
-          call(&route.wide, next, value, post, portion)
+          call(&route.wildcard, next, value, post, mode)
         }
       } else {
-        call(&route.wideAbout, next, value, post, portion)
+        call(&route.wildcardAbout, next, value, post, mode)
       }
     }
   }
@@ -153,20 +153,20 @@ extension ObserverRegistry {
   /// Calls `body` with each observer along a route, up to the identifier `newest`, that has not ended.
   @inline(never)
   func forEachObserver(
-    along lists: Route, _ newest: UInt64, _ portion: Portion,
+    along lists: Route, _ newest: UInt64, _ mode: WalkMode,
     _ body: (AnyObserver, Registration) -> Void
   ) {
     let section = enter()
     var route = lists.reread
-    settle(section)
-    for place in Route.places {
-      while case let id = route[place].nextID, id <= newest {
-        let address = route[place].takeAddress()
+    narrow(section)
+    for index in Route.indices {
+      while case let id = route[index].nextID, id <= newest {
+        let address = route[index].takeAddress()
         if address == 0 { continue }
         // SAFETY: as in `call`.
         unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
-          guard portion.includes(observer), !observer.isEnded else { return }
-          body(observer, observer.registration(id, in: route[place].listReference))
+          guard mode.includes(observer), !observer.isEnded else { return }
+          body(observer, observer.registration(id, in: route[index].listReference))
         }
       }
     }
@@ -178,26 +178,26 @@ extension ObserverRegistry {
   /// It does so only if all of them are called here and the source's events have no observer.
   ///
   /// - Parameters:
-  ///   - topic: The topic, or `nil` if the post may reach only `wide`.
-  ///   - wide: The observers of any topic, which receive `wideValue`.
+  ///   - topic: The topic, or `nil` if the post may reach only `wildcard`.
+  ///   - wildcard: The observers of any topic, which receive `wildcardValue`.
   ///   - limit: The newest registration that may be reached, from before the lists were asked.
   /// - Returns: Whether that was the case; if not, no observer has been called.
   @inline(__always)
-  func postInPlace<Value, Wide: Sendable>(
-    _ value: Value, _ wideValue: Wide, _ post: borrowing Post, to topic: Topic?,
-    wide: ObserverList, _ limit: UInt64
+  func postInPlace<Value, Wildcard: Sendable>(
+    _ value: Value, _ wildcardValue: Wildcard, _ post: borrowing Post, to topic: Topic?,
+    wildcard: ObserverList, _ limit: UInt64
   ) -> Bool {
-    if isWatched { return false }
+    if isReporting { return false }
     let section = enter(upTo: limit)
     var own = Cursor()
     // SAFETY: the center keeps both lists, and the poster keeps the center.
     unsafe topic?.list._withUnsafeGuaranteedRef {
       own = unsafe Cursor(Unmanaged.passUnretained($0))
     }
-    var any = unsafe Cursor(Unmanaged.passUnretained(wide))
+    var any = unsafe Cursor(Unmanaged.passUnretained(wildcard))
     let isInPlace = !own.hasGroups && !any.hasGroups
     if isInPlace {
-      settle(section)
+      narrow(section)
       var (first, second) = (own.nextID, any.nextID)
       while min(first, second) <= section.watermark {
         if first < second {
@@ -205,7 +205,7 @@ extension ObserverRegistry {
           first = callRun(&own, first, upTo: last, value, post)
         } else {
           let last = min(first &- 1, section.watermark)
-          second = callRun(&any, second, upTo: last, wideValue, post)
+          second = callRun(&any, second, upTo: last, wildcardValue, post)
         }
       }
     }
@@ -237,7 +237,7 @@ extension ObserverRegistry {
   @inline(__always)
   func call<Value>(
     _ cursor: inout Cursor, _ id: UInt64, _ value: Value, _ post: borrowing Post,
-    _ portion: Portion
+    _ mode: WalkMode
   ) {
     let address = cursor.takeAddress()
     if address == 0 { return }
@@ -246,17 +246,17 @@ extension ObserverRegistry {
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // The common case, in as few steps as there can be: what the other needs is prepared there.
-      if _fastPath(portion.callsPlainly && observer.isPlain) {
+      if _fastPath(mode.isUnchecked && observer.isReady) {
         reach(.willCall)
         do {
-          try observer.callPlainly(value)
+          try observer.callDirectly(value)
         } catch {
           handle(error, of: observer, id, in: cursor.listReference, post)
         }
       } else {
         // SAFETY: the list is kept as the cursor is; to retain it would slow every thread that posts.
         unsafe cursor.list.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          callCarefully(observer, id, in: $0, value, post, portion)
+          callCarefully(observer, id, in: $0, value, post, mode)
         }
       }
     }
@@ -268,13 +268,13 @@ extension ObserverRegistry {
   @inline(never)
   private func callCarefully<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
-    _ post: borrowing Post, _ portion: Portion
+    _ post: borrowing Post, _ mode: WalkMode
   ) {
-    guard portion.includes(observer) else { return }
+    guard mode.includes(observer) else { return }
     let claim = observer.claim()
     if claim == .skip { return noteSkipped(observer, id, in: list, post) }
-    // An observer with a place of its own is called there.
-    if portion.callsPlainly || observer.hasArrival {
+    // An observer with a buffer of its own only puts the value there.
+    if mode.isUnchecked || observer.isDeferred {
       reach(.willCall)
       do {
         try observer.call(value, post, id, in: list)
@@ -293,14 +293,16 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ post: borrowing Post,
     _ call: () throws -> Void
   ) {
-    let reported = begin(observer, observer.registration(id, in: list), post)
+    let reported =
+      isReporting
+      ? beginReported(observer, observer.registration(id, in: list), post.details) : nil
     reach(.willCall)
     do {
-      try reported.around(call)
+      if let reported { try reported.around(call) } else { try call() }
     } catch {
       handle(error, of: observer, id, in: list, post)
     }
-    end(reported)
+    if let reported { endReported(reported) }
   }
 
   /// Reports that an observer is skipped because it is paused, unless it has ended.
@@ -313,19 +315,19 @@ extension ObserverRegistry {
     }
   }
 
-  /// Calls what waits at the place that an observer sent `value` to, if it has not ended, in the
-  /// context of the post.
+  /// Delivers a value that has waited in an observer's own buffer, if the observer has not ended, in
+  /// the context of the post.
   ///
   /// The delivery ends when this returns, or when the returned call ends.
   ///
   /// - Returns: The call, if it is to be made in a task.
-  func arrive<Value>(
-    _ value: Value, _ post: borrowing Post, at id: UInt64, in list: ObserverList
+  func deliver<Value>(
+    _ value: Value, _ post: borrowing Post, to id: UInt64, in list: ObserverList
   ) -> PreparedCall? {
     var call: PreparedCall?
     let section = enter()
     let entries = list.entries
-    settle(section)
+    narrow(section)
     let address = entries.flatMap { entries in
       entries.index(of: id).map { entries.address(at: $0) }
     }
@@ -333,11 +335,11 @@ extension ObserverRegistry {
       // SAFETY: as in `call`.
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
         reach(.willCheck)
-        let claim = observer.claim(atArrival: true)
+        let claim = observer.claim(deferred: true)
         if claim == .skip { return noteSkipped(observer, id, in: list, post) }
         post.context.restore {
           callReported(observer, id, in: list, post) {
-            call = try observer.callArrival(value, post, id, in: list)
+            call = try observer.callDeferred(value, post, id, in: list)
           }
         }
         if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
@@ -346,11 +348,5 @@ extension ObserverRegistry {
     exit(section)
     if call == nil { post.tracker?.end() }
     return call
-  }
-
-  /// The observer of a registration, unless it has ended.
-  @inline(never)
-  func observer(of registration: Registration) -> AnyObserver? {
-    withObserver(of: registration) { $0 }
   }
 }

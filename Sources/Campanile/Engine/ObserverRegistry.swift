@@ -17,7 +17,7 @@ final class ObserverRegistry: @unchecked Sendable {
   let subjectLifetimes = ConformanceCache()
   private let slot = ThreadSlot.records
   /// Whether the source's events have an observer; a post checks nothing else about them.
-  private let watched = Atomic<Bool>(false)
+  private let reporting = Atomic<Bool>(false)
   /// The source's events and failures, created at the first use.
   let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
@@ -34,7 +34,7 @@ final class ObserverRegistry: @unchecked Sendable {
     /// The retired objects that wait for posts to leave, by their tickets.
     var limbo: [LimboList] = []
     /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
-    var keeper: ObserverRegistry?
+    var selfReference: ObserverRegistry?
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = .init()
     /// The registrations with owners, which are checked from time to time.
@@ -111,17 +111,17 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Whether the source's events have an observer.
   @inline(__always)
-  var isWatched: Bool {
-    // Pairs with `setWatched`, as the question whether a list is empty does with an addition.
-    watched.load(ordering: .sequentiallyConsistent)
+  var isReporting: Bool {
+    // Pairs with `setReporting`, as the question whether a list is empty does with an addition.
+    reporting.load(ordering: .sequentiallyConsistent)
   }
 
   /// Sets whether the source's events have an observer.
   ///
   /// - Parameter held: The lock of the events' own registry.
-  func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
-    // Pairs with `isWatched`: before the later loads of the thread that registers.
-    watched.store(isWatched, ordering: .sequentiallyConsistent)
+  func setReporting(_ isReporting: Bool, _ held: borrowing Held) {
+    // Pairs with `isReporting`: before the later loads of the thread that registers.
+    reporting.store(isReporting, ordering: .sequentiallyConsistent)
   }
 
   /// The next time of the clock: the identifier of a registration that is being made, or the time
@@ -138,7 +138,7 @@ final class ObserverRegistry: @unchecked Sendable {
   /// A registration with this time is already in its place, so a post that reads the time finds it. A
   /// structure is published after its time is shown.
   private func show(_ time: UInt64, _ held: borrowing Held) {
-    // Pairs with `enter` and `settle`: a registration that got this time is in its place.
+    // Pairs with `enter` and `narrow`: a registration that got this time is in its place.
     clock.store(time, ordering: .releasing)
   }
 
@@ -179,7 +179,7 @@ extension ObserverRegistry {
   @inline(__always)
   func enter(upTo limit: UInt64 = .max) -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
-    let reservation = unsafe record.pointee.push(address)
+    let reservation = unsafe record.pointee.announce(address)
     // Pairs with `scan`, which clears the bit before it reads the reservation.
     if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
       // Pairs with `scan`: before the clock is loaded, which a scan that misses the bit has stored.
@@ -195,20 +195,20 @@ extension ObserverRegistry {
   /// Narrows the reservation of a section that has found all its lists: what is made from now on is
   /// beyond its reach.
   @inline(__always)
-  func settle(_ section: CriticalSection) {
+  func narrow(_ section: CriticalSection) {
     reach(.found)
     // Pairs with `show`: what is made after this load has a greater time.
     let now = clock.load(ordering: .acquiring)
     // Pairs with `collect`: everything has been found before a scan reads this bound.
-    unsafe section.reservation.pointee.upper.store(now, ordering: .releasing)
+    unsafe section.reservation.pointee.upperBound.store(now, ordering: .releasing)
     reach(.located)
   }
 
-  /// Widens the reservation, for a section that is to find more; `settle` is to follow.
-  func reopen(_ section: CriticalSection) {
+  /// Widens the reservation, for a section that is to find more; `narrow` is to follow.
+  func widen(_ section: CriticalSection) {
     // Pairs with `collect`: before the clock is loaded, so that a post whose bound a scan reads as it
     // was before loads the clock as that scan has stored it.
-    unsafe section.reservation.pointee.upper.store(.max, ordering: .sequentiallyConsistent)
+    unsafe section.reservation.pointee.upperBound.store(.max, ordering: .sequentiallyConsistent)
     // Pairs with `storeClockAgain`, as in `enter`.
     _ = clock.load(ordering: .sequentiallyConsistent)
   }
@@ -216,7 +216,7 @@ extension ObserverRegistry {
   /// Ends a critical section, and releases what waited for it.
   @inline(__always)
   func exit(_ section: CriticalSection) {
-    let isWaitedFor = unsafe section.record.pointee.pop(section.reservation)
+    let isWaitedFor = unsafe section.record.pointee.leave(section.reservation)
     reach(.left)
     if isWaitedFor { unsafe reclaim(UInt(bitPattern: section.reservation)) }
   }
@@ -242,7 +242,7 @@ extension ObserverRegistry {
 // MARK: - Registering
 
 extension ObserverRegistry {
-  /// Registers `observer` in the list that `place` finds or makes, under the lock.
+  /// Registers `observer` in the list that `find` finds or makes, under the lock.
   ///
   /// - Parameters:
   ///   - isSwept: Whether the observer has an owner, which is checked from time to time.
@@ -252,7 +252,7 @@ extension ObserverRegistry {
   @inline(never)
   func add(
     _ observer: consuming AnyObserver, isSwept: Bool = false, owner: ObjectIdentifier? = nil,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> ObserverList
+    to find: (_ garbage: inout Garbage, _ held: borrowing Held) -> ObserverList
   ) -> Registration? {
     // Each registration with an owner checks some others, if it is time to.
     let living = isSwept ? endDead(withState { $0.ownerSweep.step($1) }) : []
@@ -262,7 +262,7 @@ extension ObserverRegistry {
     var garbage = Garbage()
     let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
-      let registration = unsafe insert(observer, in: place(&garbage, held), &garbage, held)
+      let registration = unsafe insert(observer, in: find(&garbage, held), &garbage, held)
       if isSwept { state.note(registration, of: owner, living) }
       retire(garbage, &state, held)
       return registration

@@ -1,3 +1,7 @@
+import Synchronization
+
+private let isAnyCarrierInstalled = Atomic<Bool>(false)
+
 /// The parts of a post that an observer can receive in addition to the value.
 ///
 /// It is Sendable although the subject need not be. Only observers that receive the subject read
@@ -37,18 +41,20 @@
   ///
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
-  /// - Parameter isTold: Whether an observer there receives the subject.
+  /// - Parameter receivesSubject: Whether an observer there receives the subject.
   @inline(__always)
-  func kept(isTold: Bool) -> Post {
+  func kept(withSubject receivesSubject: Bool) -> Post {
     // The common case, in as few steps as there can be.
-    if !isTold && details == nil && !ContextCarrier.isAnyInstalled { return Post() }
-    return keptWithDetails(isTold: isTold)
+    if !receivesSubject && details == nil && !PostContext.isCarried { return Post() }
+    return keptWithDetails(receivesSubject: receivesSubject)
   }
 
   @inline(never)
-  private func keptWithDetails(isTold: Bool) -> Post {
-    let details = ContextCarrier.isAnyInstalled ? detailsInContext : details
-    guard isTold, let subject, !isDeinitializing(subject) else { return Post(details: details) }
+  private func keptWithDetails(receivesSubject: Bool) -> Post {
+    let details = PostContext.isCarried ? detailsInContext : details
+    guard receivesSubject, let subject, !isDeinitializing(subject) else {
+      return Post(details: details)
+    }
     var post = self
     post.kept = subject
     post.details = details
@@ -79,7 +85,7 @@
   }
 
   /// Returns the post, of a message that came through other centers.
-  func along(_ path: [PathStep]) -> Post { with { $0.path = path } }
+  func along(_ path: [PathStep]) -> Post { path.isEmpty ? self : with { $0.path = path } }
 
   /// Returns the post, whose deliveries `tracker` waits for, if there is one.
   func tracked(by tracker: DeliveryTracker?) -> Post { with { $0.tracker = tracker } }
@@ -126,4 +132,42 @@ package struct PathStep: Hashable, Sendable {
   package let number: UInt64
 
   package init(number: UInt64) { self.number = number }
+}
+
+/// The context of the code that made a post, which can be restored around a call.
+package final class PostContext: Sendable {
+  let around: @Sendable (() -> Void) -> Void
+  let aroundAsync: @Sendable (() async -> Void) async -> Void
+
+  init(
+    around: @escaping @Sendable (() -> Void) -> Void,
+    aroundAsync: @escaping @Sendable (() async -> Void) async -> Void
+  ) {
+    self.around = around
+    self.aroundAsync = aroundAsync
+  }
+
+  /// Whether there may be a context to read where a delivery is kept.
+  static var isCarried: Bool {
+    // No pair: carriers are installed at launch, and read under their lock.
+    isAnyCarrierInstalled.load(ordering: .relaxed)
+  }
+
+  /// Notes that a carrier has been installed.
+  static func noteCarrier() {
+    // No pair: as above.
+    isAnyCarrierInstalled.store(true, ordering: .relaxed)
+  }
+}
+
+extension PostContext? {
+  /// Makes a call with the context in force, if there is one.
+  package func restore(around call: () -> Void) {
+    if let self { self.around(call) } else { call() }
+  }
+
+  /// Makes an asynchronous call with the context in force, if there is one.
+  func restore(around call: () async -> Void) async {
+    if let self { await self.aroundAsync(call) } else { await call() }
+  }
 }

@@ -49,3 +49,68 @@ extension [Registration] {
   @inline(never)
   var oldestFirst: [Registration] { ordered { $0.id < $1.id } }
 }
+
+/// Pausing.
+extension Registration {
+  /// Skips deliveries until ``resume()`` has been called once for each pause.
+  ///
+  /// While the registration is paused, its deliveries are skipped, not kept. A value that is posted
+  /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
+  /// observer with a bounded buffer either.
+  ///
+  /// An observer of a state that has missed something receives the newest value when it resumes.
+  public func pause() {
+    _ = ask { observer in
+      observer.pause()
+      return true
+    }
+  }
+
+  /// Undoes one ``pause()``.
+  ///
+  /// If the registration is not paused, this does nothing.
+  ///
+  /// If an observer of a state has missed something, it receives the newest value on its delivery
+  /// when its last pause is undone. An immediate observer receives it before this method returns,
+  /// unless the state is delivering a change at that moment. So if you hold a lock during this call,
+  /// observers may run with the lock held.
+  public func resume() {
+    if takeBackPause() { tellMissed() }
+  }
+
+  /// Takes one pause back, without a call of the observer.
+  ///
+  /// - Returns: Whether `tellMissed` is to follow, under no lock.
+  func takeBackPause() -> Bool { ask { $0.isPaused && $0.resume() } }
+
+  func tellMissed() {
+    list.registry.observer(of: self)?.details?.onResume?(self)
+  }
+
+  /// Whether deliveries are being skipped.
+  public var isPaused: Bool { ask { $0.isPaused } }
+}
+
+/// Looking at the observer.
+extension Registration {
+  /// Asks the observer under the lock of the source.
+  ///
+  /// - Returns: The answer; false if the registration has ended.
+  @inline(never)
+  func ask(_ question: (AnyObserver) -> Bool) -> Bool {
+    list.registry.withState { _, held in observer(held).map(question) } ?? false
+  }
+
+  /// The observer of the registration, if it has not ended.
+  func observer(_ held: borrowing ObserverRegistry.Held) -> AnyObserver? {
+    list.index(of: id, held).map { unsafe list.observer(at: $0, held).takeUnretainedValue() }
+  }
+}
+
+extension ObserverRegistry {
+  /// The observer of a registration, unless it has ended.
+  @inline(never)
+  func observer(of registration: Registration) -> AnyObserver? {
+    withState { _, held in registration.observer(held) }
+  }
+}

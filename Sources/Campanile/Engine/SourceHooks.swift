@@ -42,15 +42,15 @@ final class SourceReports: Sendable {
 /// The observers of a source's events, which the source notes.
 final class EventList: ObserverList, @unchecked Sendable {
   // A source ends these registrations, and refuses later ones, before its registry can go.
-  private unowned let watched: ObserverRegistry
+  private unowned let source: ObserverRegistry
 
-  init(of watched: ObserverRegistry, valueType: any Any.Type) {
-    self.watched = watched
+  init(of source: ObserverRegistry, valueType: any Any.Type) {
+    self.source = source
     super.init(registry: ObserverRegistry(), valueType: valueType)
   }
 
   override func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {
-    watched.setWatched(!isEmpty, held)
+    source.setReporting(!isEmpty, held)
   }
 }
 

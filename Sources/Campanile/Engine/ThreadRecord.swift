@@ -1,10 +1,18 @@
 import Synchronization
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The reservation of one post in progress, which is the part of it that other threads see.
 ///
 /// The thread that posts writes the reservation; a thread that ends a registration reads it. `source` is
 /// the address of the registry being posted to, or 0, with a flag in its lowest bit. While `source`
-/// is set, `upper` bounds what the post may touch: no registration with a greater identifier, and
+/// is set, `upperBound` bounds what the post may touch: no registration with a greater identifier, and
 /// no structure created after it.
 ///
 /// Reservations are never freed, so that a reader can hold the address of one without a lock. Scans
@@ -14,7 +22,7 @@ import Synchronization
   static let ticketFlag: UInt = 1
 
   let source = Atomic<UInt>(0)
-  let upper = Atomic<UInt64>(0)
+  let upperBound = Atomic<UInt64>(0)
   /// The address of the reservation for a nested post; 0 until the first post needs this one.
   fileprivate let inner = Atomic<UInt>(0)
   /// The outermost reservation of another thread with the same bit, if this one is outermost too.
@@ -86,11 +94,11 @@ import Synchronization
 
   /// Opens a reservation that names `source`, with an upper bound that bounds nothing yet.
   @inline(__always)
-  mutating func push(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
+  mutating func announce(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
     let reservation = unsafe free
     unsafe free = unsafe reservation.pointee.nested ?? reservation.pointee.makeNested()
     // Pairs with `collect`, which loads the source first: the next store publishes this one.
-    unsafe reservation.pointee.upper.store(.max, ordering: .relaxed)
+    unsafe reservation.pointee.upperBound.store(.max, ordering: .relaxed)
     // Pairs with `forEachPost`: before the mask and the clock are loaded, and before a nested post is
     // announced.
     unsafe reservation.pointee.source.store(source, ordering: .sequentiallyConsistent)
@@ -101,7 +109,7 @@ import Synchronization
   ///
   /// - Returns: Whether something waits for its post, which then must call `reclaim`.
   @inline(__always)
-  mutating func pop(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
+  mutating func leave(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
     unsafe free = unsafe reservation
     // Pairs with `collect`: what the post has read is read before a scan finds the reservation
     // closed. No more is needed: a scan sets its flag in this word too, so that either comes first.
@@ -197,7 +205,7 @@ extension ThreadRecord {
       unsafe ThreadSlot.records.value = pointer
       // The innermost first, as when observers return: what is released for an outer post may wait
       // for a ticket of an inner one.
-      for post in unsafe record.pointee.popAll().reversed() {
+      for post in unsafe record.pointee.leaveAll().reversed() {
         post.registry.reclaim(post.reservation)
       }
       unsafe ThreadSlot.records.value = nil
@@ -209,7 +217,7 @@ extension ThreadRecord {
   /// Closes the reservations of posts whose thread has ended in an observer.
   ///
   /// - Returns: The posts that something waits for, outermost first.
-  private mutating func popAll() -> [(registry: ObserverRegistry, reservation: UInt)] {
+  private mutating func leaveAll() -> [(registry: ObserverRegistry, reservation: UInt)] {
     var waitedFor: [(registry: ObserverRegistry, reservation: UInt)] = []
     let end = unsafe free
     var open = unsafe first
@@ -219,7 +227,7 @@ extension ThreadRecord {
       unsafe open = unsafe reservation.pointee.nested.unsafelyUnwrapped
       // No pair: the thread's own word, of which a scan changes nothing but the flag.
       let source = unsafe reservation.pointee.source.load(ordering: .relaxed)
-      guard unsafe pop(reservation) else { continue }
+      guard unsafe leave(reservation) else { continue }
       // SAFETY: a registry keeps itself for as long as posts have its tickets.
       let registry = unsafe Unmanaged<ObserverRegistry>
         .fromOpaque(UnsafeRawPointer(bitPattern: source & ~Reservation.ticketFlag)!)
@@ -254,7 +262,7 @@ extension ThreadRecord {
       while let first = unsafe thread {
         var next = unsafe Optional(first)
         while let reservation = unsafe next {
-          // Pairs with `push`: the scan stored the clock first, and the post loads it afterwards.
+          // Pairs with `announce`: the scan stored the clock first, and the post loads it later.
           let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
           if source == 0 { break }
           unsafe body(reservation, source, UInt(bitPattern: first), 1 << UInt64(index))
@@ -263,5 +271,38 @@ extension ThreadRecord {
         unsafe thread = unsafe first.pointee.next
       }
     }
+  }
+}
+
+/// A thread-local word: the address of an object that belongs to the thread.
+///
+/// It is a value, and every registry keeps a copy, because reading a global would cost a call at
+/// each post.
+struct ThreadSlot: Sendable {
+  #if canImport(Darwin)
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
+  #else
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
+  #endif
+
+  private let key: pthread_key_t
+
+  /// The records of the threads that post.
+  static let records = unsafe ThreadSlot { unsafe ThreadRecord.release($0) }
+
+  /// Makes a slot.
+  ///
+  /// - Parameter destructor: Called with the thread's word in the slot when the thread ends.
+  init(_ destructor: Destructor) {
+    var key = pthread_key_t()
+    let status = unsafe pthread_key_create(&key, destructor)
+    require(status == 0, "The process has no thread-specific key left for Campanile")
+    self.key = key
+  }
+
+  /// The calling thread's word in the slot, or `nil` at first.
+  var value: UnsafeMutableRawPointer? {
+    get { unsafe pthread_getspecific(key) }
+    nonmutating set { unsafe pthread_setspecific(key, newValue) }
   }
 }

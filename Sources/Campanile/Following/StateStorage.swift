@@ -33,7 +33,7 @@ where Update.Value == Value {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func set(_ newValue: Value, trackedBy tracker: DeliveryTracker? = nil) {
-    if tracker == nil && !ContextCarrier.isAnyInstalled { return set(newValue, nil, nil) }
+    if tracker == nil && !PostContext.isCarried { return set(newValue, nil, nil) }
     setInContext(newValue, tracker)
   }
 
@@ -56,7 +56,7 @@ where Update.Value == Value {
 
   /// The context to restore where another thread delivers an update.
   private var context: PostContext? {
-    ContextCarrier.isAnyInstalled ? PostContext.current : nil
+    PostContext.isCarried ? PostContext.current : nil
   }
 
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
@@ -178,10 +178,10 @@ where Update.Value == Value {
 
   @inline(__always)
   private func tell(_ update: Update, _ post: borrowing Post, limit: UInt64) {
-    if registry.isWatched {
+    if registry.isReporting {
       // The new value is reported, as by `leave`, and not the update.
       let value = update.value
-      registry.postWatched(update, reporting: value, post, to: list, upTo: limit)
+      registry.postReporting(update, reporting: value, post, to: list, upTo: limit)
     } else {
       registry.post(update, post, to: list, upTo: limit, .everyone)
     }

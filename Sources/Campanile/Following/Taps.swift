@@ -78,7 +78,7 @@ final class Taps: Sendable {
       compute(with: update, for: slot, post)
       teller.end()
     } else {
-      let post = post.kept(isTold: false)
+      let post = post.kept(withSubject: false)
       post.tracker?.begin()
       teller.add { [self] in
         post.context.restore { compute(with: update, for: slot, post) }

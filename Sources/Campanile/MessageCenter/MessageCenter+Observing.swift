@@ -114,7 +114,7 @@ extension MessageCenter: MessageSource {
     request.register(body, with: registry) {
       let topic = topics.makeList(of: M.self, registry, $1)
       return if let subject { topic.list(about: subject, &$0, $1) } else { topic }
-    } ?? wide.ended
+    } ?? wildcard.ended
   }
 }
 

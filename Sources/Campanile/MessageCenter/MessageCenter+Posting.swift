@@ -55,18 +55,18 @@ extension MessageCenter {
     let limit = registry.now
     let topic = topics.topic(of: M.self)
     // Methods of the center itself, for the calls to be the last thing that this one does.
-    if wide.isEmpty {
+    if wildcard.isEmpty {
       guard let topic else {
-        if registry.isWatched { postAlongRoute(message, post, nil, limit) }
+        if registry.isReporting { postAlongRoute(message, post, nil, limit) }
         return
       }
       if post.subjectID == nil || !topic.hasSubjects {
-        if !topic.isEmpty || registry.isWatched { deliver(message, post, to: topic, limit) }
+        if !topic.isEmpty || registry.isReporting { deliver(message, post, to: topic, limit) }
         return
       }
     }
     if post.subjectID != nil { return postAlongRoute(message, post, topic, limit) }
-    postWidely(message, post, topic, limit)
+    postWithWildcard(message, post, topic, limit)
   }
 
   @inline(never)
@@ -78,11 +78,11 @@ extension MessageCenter {
 
   /// Posts a message without a subject to its topic and to the observers of any message.
   @inline(never)
-  private func postWidely<M: Message>(
+  private func postWithWildcard<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Topic?, _ limit: UInt64
   ) {
     let posted = PostedMessage(message: message, subject: nil)
-    if registry.postInPlace(message, posted, post, to: topic, wide: wide, limit) { return }
+    if registry.postInPlace(message, posted, post, to: topic, wildcard: wildcard, limit) { return }
     postAlongRoute(message, post, topic, limit)
   }
 
@@ -91,14 +91,14 @@ extension MessageCenter {
   private func postAlongRoute<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Topic?, _ limit: UInt64
   ) {
-    let isWide = !wide.isEmpty
-    let audience = Audience(registry, topic, wide: isWide ? wide : nil, limit)
-    if isWide {
-      WideValue.with(PostedMessage(message: message, subject: post.subjectID)) {
-        registry.post(message, $0, post, to: audience)
+    let hasWildcard = !wildcard.isEmpty
+    let recipients = Recipients(registry, topic, wildcard: hasWildcard ? wildcard : nil, limit)
+    if hasWildcard {
+      WildcardValue.with(PostedMessage(message: message, subject: post.subjectID)) {
+        registry.post(message, $0, post, to: recipients)
       }
     } else {
-      registry.post(message, WideValue.absent, post, to: audience)
+      registry.post(message, WildcardValue.absent, post, to: recipients)
     }
   }
 }

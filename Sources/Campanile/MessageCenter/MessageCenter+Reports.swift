@@ -18,7 +18,7 @@ extension MessageCenter: Traceable, CustomStringConvertible, CustomReflectable {
 
 extension MessageCenter: InspectedSource {
   func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
-    topics.parts(held) + wide.parts(held)
+    topics.parts(held) + wildcard.parts(held)
   }
 
   /// The step through this center.

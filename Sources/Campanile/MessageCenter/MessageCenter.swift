@@ -37,7 +37,7 @@ public final class MessageCenter: Sendable {
   let registry: ObserverRegistry
   let topics: TopicTable
   /// Observers of any message.
-  let wide: TopicList
+  let wildcard: TopicList
   /// The states that `latest(of:)` has made, by message type.
   let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>(.init())
 
@@ -50,7 +50,7 @@ public final class MessageCenter: Sendable {
     self.label = label
     self.registry = registry
     topics = TopicTable()
-    wide = TopicList(registry: registry, valueType: (any Message).self)
+    wildcard = TopicList(registry: registry, valueType: (any Message).self)
   }
 
   deinit {

@@ -47,7 +47,7 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   /// the observers get `nil` for it.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
     Signal(
-      base: TransformedSignal(signal, isTold: true) { message, post, pass in
+      base: TransformedSignal(signal, receivesSubject: true) { message, post, pass in
         // Retaining a subject that is in its deinit would stop the program.
         let subject = post.subject.flatMap { isDeinitializing($0) ? nil : $0 }
         // The subject of a message of type M is an M.Subject: `post` takes no other.
@@ -83,5 +83,5 @@ extension MessageCenter {
   /// Observers of any message and observers of single types run in one order, the order in which
   /// they registered. While there are observers of any message, each post makes one existential
   /// value, which is allocated if the message is larger than 24 bytes.
-  public var anyMessage: Signal<PostedMessage> { Signal(base: ListSignal(wide, keeping: self)) }
+  public var anyMessage: Signal<PostedMessage> { Signal(base: ListSignal(wildcard, keeping: self)) }
 }

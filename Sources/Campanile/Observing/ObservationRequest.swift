@@ -103,7 +103,7 @@ extension ObservationRequest {
     }
     let mailbox: Mailbox
     let target: any DeliveryTarget
-    let arrival: IndirectObserver<Value>.Arrival
+    let deferred: IndirectObserver<Value>.Deferred
     switch body.kind {
     case .synchronous(let body):
       guard delivery.buffering != .unbounded else {
@@ -113,13 +113,13 @@ extension ObservationRequest {
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      arrival = IndirectObserver<Value>.calling(body)
+      deferred = IndirectObserver<Value>.calling(body)
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
       traits.atEnd { runner.end() }
       let prepare = preparation(of: body, mailbox, traits.name)
-      arrival = { [mailbox, isOnce = options.isOnce] value, post, id, list in
+      deferred = { [mailbox, isOnce = options.isOnce] value, post, id, list in
         // Messages behind the only call will not be delivered.
         if isOnce { mailbox.close() }
         return prepare(value, post, id, list)
@@ -128,7 +128,7 @@ extension ObservationRequest {
     traits.buffer = mailbox.counts
     return IndirectObserver<Value>(
       self.traits(traits, ownerLifetime), in: mailbox, for: target, where: body.isWanted,
-      arrival: arrival)
+      deferred: deferred)
   }
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
@@ -186,6 +186,6 @@ extension ObservationRequest {
       isAsynchronous: body.isAsynchronous, buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     return ObserverTraits(
       location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
-      isTold: body.isTold, isLasting: body.isLasting, details: details)
+      receivesSubject: body.receivesSubject, isLasting: body.isLasting, details: details)
   }
 }

@@ -13,16 +13,17 @@ extension ObserverBody {
   /// are those of the observer. An observer with `.once` is used up only by a value that is passed on.
   ///
   /// - Parameters:
-  ///   - isTold: Whether `transform` reads the subject of the post, which is then kept for it.
+  ///   - receivesSubject: Whether `transform` reads the subject of the post, which is then kept.
   ///   - isWanted: Selects the values that take room in the observer's own buffer; `nil` for all.
   package func mapped<Source: Sendable>(
-    once isOnce: Bool, isTold: Bool = false, where isWanted: ObserverBody<Source>.Selection?,
+    once isOnce: Bool, receivesSubject: Bool = false,
+    where isWanted: ObserverBody<Source>.Selection?,
     _ transform: @escaping Transform<Source>
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
     var traits = traits
-    if isTold { traits.isTold = true }
-    if let plain, !isTold {
+    if receivesSubject { traits.receivesSubject = true }
+    if let plain, !receivesSubject {
       let observer: @Sendable (Source) throws -> Void = { source in
         try transform(source, Post()) { value in try turn.use { try plain(value) } }
       }

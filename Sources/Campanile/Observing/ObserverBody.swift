@@ -169,7 +169,7 @@ struct BodyTraits: Sendable {
   /// Whether a call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false
   /// Whether it reads the subject of the post, which is then kept for it.
-  var isTold = false
+  var receivesSubject = false
   /// The counts of the buffer that it fills.
   var buffer: BufferCounts?
   /// Called when the observation has ended, or at once if it is refused.

@@ -53,16 +53,16 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
   /// Whether some elements are left out.
   private let isSelective: Bool
   /// Whether `transform` reads the subjects of the posts.
-  private let isTold: Bool
+  private let receivesSubject: Bool
   private let transform: ObserverBody<Element>.Transform<Upstream>
 
   init(
-    _ upstream: Signal<Upstream>, isSelective: Bool = false, isTold: Bool = false,
+    _ upstream: Signal<Upstream>, isSelective: Bool = false, receivesSubject: Bool = false,
     _ transform: @escaping ObserverBody<Element>.Transform<Upstream>
   ) {
     self.upstream = upstream
     self.isSelective = isSelective
-    self.isTold = isTold
+    self.receivesSubject = receivesSubject
     self.transform = transform
   }
 
@@ -72,6 +72,7 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
     let isWanted = body.selection(isSelective: isSelective, by: transform)
     let isOnce = request.takeOptions().isOnce
     return upstream.register(
-      request, body.mapped(once: isOnce, isTold: isTold, where: isWanted, transform))
+      request,
+      body.mapped(once: isOnce, receivesSubject: receivesSubject, where: isWanted, transform))
   }
 }

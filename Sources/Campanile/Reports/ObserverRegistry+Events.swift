@@ -48,15 +48,15 @@ extension ObserverRegistry {
 
   /// The details to keep of a set that another thread may deliver; `nil` if there are none.
   func makeDetails(_ context: PostContext?) -> PostDetails? {
-    if !isWatched && context == nil { return nil }
+    if !isReporting && context == nil { return nil }
     var content = PostDetails.Content(context: context)
-    if isWatched { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
+    if isReporting { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
   }
 
   /// Reports such a set, where it is made.
   func noteSet<Value>(_ value: Value, of valueType: any Any.Type, _ post: Post) {
-    if !isWatched || post.number == 0 { return }
+    if !isReporting || post.number == 0 { return }
     sendPosted(value, valueType, nil, post)
     notePostReturned(valueType, post)
   }
@@ -64,12 +64,12 @@ extension ObserverRegistry {
   /// Reports that a post has called its immediate observers.
   @inline(never)
   func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
-    if isWatched { send(.postReturned, nil, post.details, of: valueType) }
+    if isReporting { send(.postReturned, nil, post.details, of: valueType) }
   }
 
   /// Reports a registration that was made at `location`.
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
-    if isWatched {
+    if isReporting {
       let facts = observer(of: registration).map { ObserverFacts($0, registration) }
       // It may have ended meanwhile.
       send(.registered, facts ?? ObserverFacts(registration, location), nil)
@@ -84,25 +84,25 @@ extension ObserverRegistry {
     _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
     _ registration: @autoclosure () -> Registration
   ) {
-    if isWatched { send(kind, observer, registration(), post.details) }
+    if isReporting { send(kind, observer, registration(), post.details) }
   }
 
-  /// Reports the event of a registration whose observer is not at hand.
+  /// Reports the event of a registration whose observer is not at hand, while events are observed.
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
   ) {
-    if isWatched { send(kind, nil, Registration(list: list, id: id, counters: nil), post.details) }
+    send(kind, nil, Registration(list: list, id: id, counters: nil), post.details)
   }
 
   /// Reports the event of each registration along a route, up to the identifier `newest`.
   @inline(never)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
-    _ newest: UInt64, _ portion: Portion
+    _ newest: UInt64, _ mode: WalkMode
   ) {
-    if !isWatched { return }
+    if !isReporting { return }
     let details = post.details
-    forEachObserver(along: lists, newest, portion) { observer, registration in
+    forEachObserver(along: lists, newest, mode) { observer, registration in
       send(kind, observer, registration, details)
     }
   }
@@ -131,21 +131,17 @@ extension ObserverRegistry {
     reports.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
   }
 
-  /// Reports that an observer is about to be called, if the events have an observer.
+  /// Reports that an observer is about to be called.
   ///
   /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
   /// not called: the value is queued in its buffer.
   ///
-  /// - Returns: The argument for `end(_:)` when the call has returned.
-  func begin(
-    _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
-    _ post: borrowing Post
-  ) -> ReportedCall? {
-    isWatched ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
-  }
-
+  /// - Returns: The argument for `endReported(_:)` when the call has returned.
   @inline(never)
-  private func beginReported(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+  func beginReported(
+    _ observer: AnyObserver, _ registration: Registration, _ post: PostDetails?
+  ) -> ReportedCall? {
+    let observer = ObserverFacts(observer, registration)
     if observer.isAsynchronous { return nil }
     send(observer.sequence == nil ? .called : .queued, observer, post)
     let call = ReportedCall(
@@ -159,7 +155,7 @@ extension ObserverRegistry {
 
   /// Reports that an asynchronous observer is about to be called in the current task.
   func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
-    guard isWatched else { return nil }
+    guard isReporting else { return nil }
     send(.called, observer, post)
     return ReportedCall(observer: observer, post: post)
   }
@@ -170,14 +166,14 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  private func endReported(_ call: ReportedCall) {
+  func endReported(_ call: ReportedCall) {
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous
     if let sequence = call.observer.sequence {
-      if isWatched && sequence.droppedCount > call.droppedCount {
+      if isReporting && sequence.droppedCount > call.droppedCount {
         send(.dropped, call.observer, nil)
       }
-    } else if isWatched {
+    } else if isReporting {
       let reports = reports
       var event = SourceEvent(
         .returned, of: reports.number, nil, call.observer, call.post, at: end)
@@ -219,13 +215,14 @@ struct ReportedCall {
   fileprivate let start = Platform.now
 }
 
-extension ReportedCall? {
+extension ReportedCall {
   /// Makes the call, so that the tasks that it starts know it.
   func around<Result>(_ call: () throws -> Result) rethrows -> Result {
-    guard let self else { return try call() }
-    return try ReportedCall.$origin.withValue(self.origin, operation: call)
+    try Self.$origin.withValue(origin, operation: call)
   }
+}
 
+extension ReportedCall? {
   /// Makes an asynchronous call, so that the tasks that it starts know it.
   func around(_ call: () async -> Void) async {
     guard let self else { return await call() }

@@ -17,7 +17,7 @@ extension ObserverRegistry {
     let over = error as? ObservationIsOver
     if over != nil { end(observer.registration) }
     guard let failure = over == nil ? error : over?.after else { return }
-    if isWatched { send(.failed, observer, post) }
+    if isReporting { send(.failed, observer, post) }
     report(
       failure, at: observer.location, valueType: observer.registration.list.valueType)
   }

@@ -182,6 +182,6 @@ final class ObserverFacts: Sendable {
     self.init(
       registration, observer.location, ownerType: details?.ownerType,
       delivery: details?.delivery, isAsynchronous: details?.isAsynchronous ?? false,
-      sequence: observer.hasArrival ? nil : details?.counters)
+      sequence: observer.isDeferred ? nil : details?.counters)
   }
 }

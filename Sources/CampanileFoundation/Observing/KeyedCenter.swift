@@ -25,40 +25,35 @@ package struct KeyedCenter<Value: Sendable>: Sendable {
   /// - Parameter value: Makes the value, if the post may reach an observer. The post has begun, so
   ///   a caller that waits for its end waits for this too.
   package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
-    if let audience = keys.audience(of: key) { post(value(), about: subject, to: audience) }
+    if let recipients = keys.recipients(of: key) { post(value(), about: subject, to: recipients) }
   }
 
   /// Posts a value to the observers of `key` alone, without those of any key.
   ///
   /// - Returns: Whether anybody observes the key.
   func postNarrowly(to key: String, about subject: AnyObject?, _ value: () -> Value) -> Bool {
-    guard let audience = keys.narrowAudience(of: key) else { return false }
-    post(value(), about: subject, to: audience)
+    guard let recipients = keys.recipients(ofOnly: key) else { return false }
+    post(value(), about: subject, to: recipients)
     return true
   }
 
   /// Posts a value to the observers of any key alone.
   ///
   /// - Returns: Whether there are any.
-  func postWidely(about subject: AnyObject?, _ value: () -> Value) -> Bool {
-    guard let audience = keys.wideAudience else { return false }
-    post(value(), about: subject, to: audience)
+  func postToWildcard(about subject: AnyObject?, _ value: () -> Value) -> Bool {
+    guard let recipients = keys.wildcardRecipients else { return false }
+    post(value(), about: subject, to: recipients)
     return true
   }
 
-  /// Posts a value to an audience, and ends the post.
+  /// Posts a value to the recipients, and ends the post.
+  ///
+  /// - Parameter path: The centers that the value came through, for `Post.path`.
   package func post(
-    _ value: Value, about subject: AnyObject?, to audience: consuming Audience
+    _ value: Value, about subject: AnyObject?, along path: [PathStep] = [],
+    to recipients: consuming Recipients
   ) {
-    keys.post(value, about: subject, to: audience)
-  }
-
-  /// Posts a value that came through other centers, which are in `Post.path`.
-  package func post(
-    _ value: Value, about subject: AnyObject?, along path: [PathStep],
-    to audience: consuming Audience
-  ) {
-    keys.post(value, about: subject, along: path, to: audience)
+    keys.post(value, about: subject, along: path, to: recipients)
   }
 
   // MARK: Registering

@@ -296,7 +296,7 @@ package final class NotificationHub: Sendable {
         return PostedNotification(made)
       }
     } else {
-      isHeard = topics.postWidely(about: instance) {
+      isHeard = topics.postToWildcard(about: instance) {
         let made = NotificationContent.make(
           notification, about: instance, decoded: nil, by: feed)
         content = made

@@ -29,7 +29,7 @@ public struct NotificationSource: ObservationSource {
   private init(_ base: PostedNotifications) { self.base = base }
 
   /// The notifications of one name and about one object, if these are given.
-  func narrowed(to name: Notification.Name?, _ object: SubjectReference?) -> Self {
+  func narrowed(to name: Notification.Name?, _ object: OwnerReference<AnyObject>?) -> Self {
     Self(PostedNotifications(base.center, base.hub, name, object))
   }
 
@@ -59,11 +59,11 @@ final class PostedNotifications: SignalBase {
   let center: any ObservableNotificationCenter
   let hub: NotificationHub
   private let name: Notification.Name?
-  private let object: SubjectReference?
+  private let object: OwnerReference<AnyObject>?
 
   init(
     _ center: any ObservableNotificationCenter, _ hub: NotificationHub, _ name: Notification.Name?,
-    _ object: SubjectReference?
+    _ object: OwnerReference<AnyObject>?
   ) {
     self.center = center
     self.hub = hub
@@ -82,7 +82,7 @@ final class PostedNotifications: SignalBase {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
     isReader: Bool
   ) -> Registration {
-    hub.register(request, body, of: name, about: object.map { $0.subject }, isReader: isReader)
+    hub.register(request, body, of: name, about: object.map { $0.object }, isReader: isReader)
   }
 }
 

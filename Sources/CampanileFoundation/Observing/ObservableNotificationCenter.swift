@@ -58,7 +58,7 @@ extension ObservableNotificationCenter {
   public func notifications(
     of name: Notification.Name?, object: AnyObject
   ) -> NotificationSource {
-    allNotifications.narrowed(to: name, SubjectReference(object))
+    allNotifications.narrowed(to: name, OwnerReference(object))
   }
 
   /// Unavailable: leave out `object:` to observe notifications about any object.

@@ -19,7 +19,7 @@ import Campanile
 /// be on the thread that checks. All methods are safe to call from any thread.
 public final class LeakTracker: Sendable {
   private struct Entry {
-    let object: SubjectReference
+    let object: OwnerReference<AnyObject>
     let name: String
     let caller: Caller
   }
@@ -53,7 +53,7 @@ public final class LeakTracker: Sendable {
     line: UInt = #line
   ) {
     let name = name ?? "\(type(of: object))"
-    let entry = Entry(object: SubjectReference(object), name: name, caller: Caller(file, line))
+    let entry = Entry(object: OwnerReference(object), name: name, caller: Caller(file, line))
     state.withLock { $0.append(entry) }
   }
 
@@ -77,7 +77,7 @@ public final class LeakTracker: Sendable {
   public var alive: [String] {
     let entries = state.withLock { $0 }
     return entries.compactMap { entry in
-      entry.object.subject.map { _ in
+      entry.object.object.map { _ in
         "\(entry.name) (\(entry.caller.file):\(entry.caller.line))"
       }
     }

@@ -109,13 +109,13 @@ struct TurnTests {
   func time() {
     let clock = StepClock()
     // The third look after the beginning is the first that comes after four milliseconds.
-    var turn = DrainTurn(atMost: DrainTurn.deliveryLimit) { clock.now(1_500_000) }
+    var budget = DrainBudget(atMost: DrainBudget.deliveryLimit) { clock.now(1_500_000) }
     var count = 0
-    while !turn.isOver {
-      let portion = turn.portion
-      #expect(portion == 1)
-      turn.note(portion)
-      count += portion
+    while !budget.isOver {
+      let allowance = budget.allowance
+      #expect(allowance == 1)
+      budget.note(allowance)
+      count += allowance
     }
     #expect(clock.looks.load(ordering: .relaxed) == 4)
     #expect(count == 3)
@@ -164,7 +164,7 @@ struct TurnTests {
     let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     let observer = IndirectObserver<Int>(
       traits,
-      arrival: { [heard] value, _, _, _ in
+      deferred: { [heard] value, _, _, _ in
         heard.record(value)
         return nil
       }

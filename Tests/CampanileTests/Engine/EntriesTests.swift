@@ -9,11 +9,11 @@ extension Entries.Owner {
     underLock { entries.append(id, observer, $0) }
   }
 
-  fileprivate func take(at index: Int) -> UInt { underLock { entries.take(at: index, $0) } }
-  fileprivate func withdraw() -> Int { underLock { entries.withdraw($0) } }
+  fileprivate func unlink(at index: Int) -> UInt { underLock { entries.unlink(at: index, $0) } }
+  fileprivate func truncate() -> Int { underLock { entries.truncate($0) } }
 
-  fileprivate func restore(_ before: Int, upTo upper: UInt64) {
-    underLock { entries.restore(before, upTo: upper, $0) }
+  fileprivate func restoreCount(_ before: Int, upTo upper: UInt64) {
+    underLock { entries.restoreCount(before, upTo: upper, $0) }
   }
 }
 
@@ -25,9 +25,9 @@ struct EntriesTests {
     return buffer
   }
 
-  /// Gives places back as a removal does that finds a post with `upper`.
+  /// Gives places back as a removal does that finds a post with `upperBound`.
   private func trim(_ buffer: Entries.Owner, above upper: UInt64) {
-    buffer.restore(buffer.withdraw(), upTo: upper)
+    buffer.restoreCount(buffer.truncate(), upTo: upper)
   }
 
   @Test("K2 All empty places at the end are found, whatever was found and restored before")
@@ -45,16 +45,16 @@ struct EntriesTests {
           places.append(true)
         } else if let index = places.indices.randomElement(using: &generator) {
           for index in index..<min(index + 3, places.count) {
-            _ = buffer.take(at: index)
+            _ = buffer.unlink(at: index)
             places[index] = false
           }
-          let before = buffer.withdraw()
+          let before = buffer.truncate()
           let end = (places.lastIndex(of: true) ?? -1) + 1
           #expect(before == places.count)
           #expect(buffer.entries.count == end)
           if before == end { continue }
           let kept = Int.random(in: end...before, using: &generator)
-          buffer.restore(before, upTo: kept == 0 ? 0 : buffer.entries.number(at: kept - 1))
+          buffer.restoreCount(before, upTo: kept == 0 ? 0 : buffer.entries.number(at: kept - 1))
           #expect(buffer.entries.count == kept)
           places.removeLast(before - kept)
         }
@@ -80,7 +80,7 @@ struct EntriesTests {
             buffer.entries.append(id, UInt(id) * 16, held)
             id += 1
           }
-          for index in 16..<56 { _ = buffer.entries.take(at: index, held) }
+          for index in 16..<56 { _ = buffer.entries.unlink(at: index, held) }
         }
         trim(buffer, above: 16)
       }

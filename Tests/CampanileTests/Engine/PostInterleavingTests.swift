@@ -139,8 +139,9 @@
     }
 
     @Test(
-      "K2 K16 A post that has settled has found its targets", arguments: [1, 2, 3], widths)
-    func targetsAfterSettling(count: Int, width: Int) {
+      "K2 K16 A post with a narrowed reservation has found its targets", arguments: [1, 2, 3],
+      widths)
+    func targetsAfterNarrowing(count: Int, width: Int) {
       let gates = CheckpointGates()
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let targets = (0..<count).map { _ in ManualTarget() }

@@ -158,7 +158,7 @@ struct TicketTests {
       registry = source.registry
       let token = source.observe { _ in }
       let section = source.registry.enter()
-      source.registry.settle(section)
+      source.registry.narrow(section)
       token.cancel()
       return section
     }
@@ -319,11 +319,7 @@ struct TicketTests {
         let poster = onThread { source.send(0) }
         held.waitUntilReached()
         takeOver.open()
-        while order.count == 0,
-          source.registry.withState({ $0.limbo.allSatisfy { $0.resumes.isEmpty } })
-        {
-          sched_yield()
-        }
+        while order.count == 0, source.registry.withState({ $0.limbo.isEmpty }) { sched_yield() }
         held.open()
         waiting()
         poster()

@@ -41,8 +41,8 @@ struct KeyedCenterTests {
         center.post(to: "key", about: player) { 1 }
         center.post(to: "other", about: Player()) { 2 }
         target.runJobs()
-        let wide = (first..<first + count).filter { $0 == 2 }.map { 20 + $0 }
-        #expect(heard.values == (first..<first + count).map { 10 + $0 } + wide)
+        let wildcard = (first..<first + count).filter { $0 == 2 }.map { 20 + $0 }
+        #expect(heard.values == (first..<first + count).map { 10 + $0 } + wildcard)
         for registration in registrations { registration.cancel() }
       }
     }
@@ -96,14 +96,14 @@ struct KeyedCenterTests {
     #expect(bounded.registration.droppedCount == 0 && async.registration.droppedCount == 0)
   }
 
-  @Test("K5 a narrow post leaves the wide observers out, and a wide one the narrow ones")
+  @Test("K5 a post to a key alone leaves the wildcard observers out, and the other way")
   func parts() {
     let tokens = [
       observe("key") { [heard] in heard.record($0) },
       observe(nil) { [heard] in heard.record($0 * 10) },
     ]
     _ = center.postNarrowly(to: "key", about: nil) { 1 }
-    _ = center.postWidely(about: nil) { 2 }
+    _ = center.postToWildcard(about: nil) { 2 }
     _ = center.postNarrowly(to: "other", about: nil) { 3 }
     center.post(to: "other", about: nil) { 4 }
     withExtendedLifetime(tokens) {}
@@ -230,7 +230,8 @@ struct KeyedCenterTests {
     withExtendedLifetime((token, watch)) {}
   }
 
-  @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
+  @Test(
+    "K13 a wildcard observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
     let center = KeyedCenter<Int>()
     let failures = Recorder(observing: center.keys.registry.failures)
@@ -251,7 +252,7 @@ struct KeyedCenterTests {
     #expect(failures.count == 3)
   }
 
-  @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
+  @Test("K1 a wildcard observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
     let token = observe(nil, about: .some(player), once: true) { [heard] in heard.record($0) }

@@ -233,7 +233,7 @@ struct SequenceTests {
     let buffer = SequenceBuffer(.unbounded)
     var request = ObservationRequest()
     request.options.isOnce = true
-    let wide = keyed.register(
+    let wildcard = keyed.register(
       request, ObserverBody(filling: buffer) { buffer.append($0) }, of: nil, about: .none)
     #expect(state.observerCount == 1)
     for number in 2..<4 {
@@ -243,7 +243,7 @@ struct SequenceTests {
     }
     #expect(ticks.observerCount == 0)
     #expect(state.observerCount == 0)
-    #expect(!wide.isActive)
+    #expect(!wildcard.isActive)
     #expect(await all(first) == [2])
     #expect(await all(both[0]) == [2])
     #expect(await all(both[1]) == [1])

@@ -188,7 +188,7 @@ struct SourceEventTests {
   func sideBySide() {
     let center = MessageCenter()
     let events = center.events
-    #expect(!center.registry.isWatched)
+    #expect(!center.registry.isReporting)
     let first = Recorder(observing: events)
     let second = Recorder(observing: events)
     let owner = Screen()
@@ -196,12 +196,12 @@ struct SourceEventTests {
     center.post(Tick(number: 1))
     first.stop()
     center.post(Tick(number: 2))
-    #expect(center.registry.isWatched)
+    #expect(center.registry.isReporting)
     second.stop()
     center.post(Tick(number: 3))
     owned.cancel()
     center.post(Tick(number: 4))
-    #expect(!center.registry.isWatched)
+    #expect(!center.registry.isReporting)
     // A post that nobody hears is two events.
     #expect(first.count == 2)
     #expect(second.count == 4)
@@ -317,7 +317,7 @@ struct SourceEventTests {
       }
     }
     token.cancel()
-    #expect(!center.registry.isWatched)
+    #expect(!center.registry.isReporting)
     #expect(leaks.alive == [])
   }
 }

@@ -13,25 +13,6 @@ public enum Buffering: Sendable, Hashable {
   /// The oldest values wait; a value that arrives at a full buffer is dropped.
   case oldest(Int)
 
-  /// How a buffer treats an arriving value.
-  enum Admission {
-    /// There is room.
-    case free
-    /// The value replaces the oldest that waits.
-    case inExchange
-    /// The buffer is full.
-    case refused
-  }
-
-  /// - Parameter count: How many values wait.
-  func admission(beside count: Int) -> Admission {
-    switch self {
-    case .unbounded: .free
-    case .newest(let capacity): count < capacity ? .free : .inExchange
-    case .oldest(let capacity): count < capacity ? .free : .refused
-    }
-  }
-
   func checkCapacity() {
     switch self {
     case .unbounded: break

@@ -1,7 +1,3 @@
-import Synchronization
-
-private let isAnyCarrierInstalled = Atomic<Bool>(false)
-
 /// Carries the poster's context, such as task-local values, to observers that run elsewhere.
 ///
 /// The context may be the identifier of a request or the span of a trace. The code that posts and
@@ -80,12 +76,6 @@ public struct ContextCarrier: Sendable {
 
   private static let installed = Locked<[ContextCarrier]>([])
 
-  /// Whether there is anything to read where a delivery is kept.
-  static var isAnyInstalled: Bool {
-    // No pair: carriers are installed at launch, and read under their lock.
-    isAnyCarrierInstalled.load(ordering: .relaxed)
-  }
-
   fileprivate static var all: [ContextCarrier] { installed.withLock { $0 } }
 
   /// Installs the carrier for every source, for as long as the process runs.
@@ -93,24 +83,11 @@ public struct ContextCarrier: Sendable {
   /// If several carriers are installed, the first restores its context outermost.
   public func install() {
     Self.installed.withLock { $0.append(self) }
-    // No pair: as above.
-    isAnyCarrierInstalled.store(true, ordering: .relaxed)
+    PostContext.noteCarrier()
   }
 }
 
-/// The context of the code that made a post, which can be restored around a call.
-package final class PostContext: Sendable {
-  fileprivate let around: @Sendable (() -> Void) -> Void
-  fileprivate let aroundAsync: @Sendable (() async -> Void) async -> Void
-
-  fileprivate init(
-    around: @escaping @Sendable (() -> Void) -> Void,
-    aroundAsync: @escaping @Sendable (() async -> Void) async -> Void
-  ) {
-    self.around = around
-    self.aroundAsync = aroundAsync
-  }
-
+extension PostContext {
   /// The context that the installed carriers capture here; `nil` if there is none.
   package static var current: PostContext? {
     ContextCarrier.all.reduce(nil) { outer, carrier in
@@ -120,17 +97,5 @@ package final class PostContext: Sendable {
         around: { call in outer.around { inner.around(call) } },
         aroundAsync: { call in await outer.aroundAsync { await inner.aroundAsync(call) } })
     }
-  }
-}
-
-extension PostContext? {
-  /// Makes a call with the context in force, if there is one.
-  package func restore(around call: () -> Void) {
-    if let self { self.around(call) } else { call() }
-  }
-
-  /// Makes an asynchronous call with the context in force, if there is one.
-  func restore(around call: () async -> Void) async {
-    if let self { await self.aroundAsync(call) } else { await call() }
   }
 }

@@ -40,7 +40,7 @@ public final class DeliveryJob: Sendable {
   /// Delivers what is waiting.
   ///
   /// Call it on the target.
-  public func run() { run(atMost: DrainTurn.deliveryLimit) }
+  public func run() { run(atMost: DrainBudget.deliveryLimit) }
 
   /// Delivers the oldest of what is waiting; another job is enqueued for the rest.
   ///
@@ -67,4 +67,38 @@ protocol Drainable: AnyObject, Sendable {
   func discardPending(_ priority: Urgency)
   /// How much is waiting.
   var waitingCount: Int { get }
+}
+
+/// What is left of one job's turn, after which it yields the target.
+struct DrainBudget {
+  /// How many deliveries a job makes at most.
+  static let deliveryLimit = 1_024
+  /// How long a job delivers if time is limited, in nanoseconds.
+  static let timeLimit: UInt64 = 4_000_000
+
+  /// Returns nanoseconds of a monotonic clock.
+  typealias Clock = @Sendable () -> UInt64
+
+  private let clock: Clock?
+  private let start: UInt64
+  private var left: Int
+
+  /// - Parameter clock: For the main queue, where a person waits; `nil` if only deliveries are counted.
+  init(atMost limit: Int, _ clock: Clock?) {
+    self.clock = clock
+    start = clock?() ?? 0
+    left = limit
+  }
+
+  var isOver: Bool { left == 0 }
+
+  /// How many deliveries may be made before the next call of `note`.
+  ///
+  /// It is 1 if time is limited, because an observer may take long.
+  var allowance: Int { clock == nil ? left : min(left, 1) }
+
+  mutating func note(_ count: Int) {
+    left -= count
+    if let clock, clock() &- start >= Self.timeLimit { left = 0 }
+  }
 }

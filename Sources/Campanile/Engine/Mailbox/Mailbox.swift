@@ -17,7 +17,7 @@ public final class Mailbox: Sendable {
   /// How much of a batch that is being delivered still waits; written by the delivering thread.
   let undelivered = Atomic<Int>(0)
   /// Limits the turns of jobs that deliver from here; `nil` if only deliveries are counted.
-  let clock: DrainTurn.Clock?
+  let clock: DrainBudget.Clock?
   /// Counts the values that the only observer does not receive, and its running calls.
   let counters = DeliveryCounters()
 
@@ -25,7 +25,7 @@ public final class Mailbox: Sendable {
   public convenience init() { self.init(nil, clock: nil) }
 
   /// - Parameter buffering: How much may wait for the only observer; `nil` for a target.
-  init(_ buffering: Buffering?, clock: DrainTurn.Clock?) {
+  init(_ buffering: Buffering?, clock: DrainBudget.Clock?) {
     state = Locked(MailboxState(buffering))
     self.clock = clock
   }
@@ -107,12 +107,14 @@ public final class Mailbox: Sendable {
     _ value: Value, _ post: consuming Post, at id: UInt64, in list: ObserverList,
     for target: any DeliveryTarget
   ) {
-    list.registry.note(.queued, of: post, at: id, in: list)
+    let registry = list.registry
+    if registry.isReporting { registry.note(.queued, of: post, at: id, in: list) }
     // Without the lock, which the job needs to make room.
     // No pair: a hint, as in `note`.
     if isFull.load(ordering: .relaxed) {
       counters.countDrop()
-      return list.registry.note(.dropped, of: post, at: id, in: list)
+      if registry.isReporting { registry.note(.dropped, of: post, at: id, in: list) }
+      return
     }
     // An asynchronous observer that waits for a post cannot wait for its own turn.
     if post.tracker?.isWait(inside: counters) == true { post = post.tracked(by: nil) }
@@ -173,12 +175,12 @@ extension Mailbox: Drainable {
     guard var waiting = begin(priority, &batch, keeping: &kept) else { return false }
     defer { withExtendedLifetime(kept) {} }
     // A target that is no longer kept has no other jobs, and no job could continue this one.
-    var turn = target == nil ? DrainTurn(atMost: .max, nil) : DrainTurn(atMost: limit, clock)
+    var budget = target == nil ? DrainBudget(atMost: .max, nil) : DrainBudget(atMost: limit, clock)
     var (count, call) = (0, PreparedCall?.none)
     while true {
-      let delivered = batch.deliver(atMost: turn.portion, inTask: &call, left: undelivered)
-      turn.note(delivered)
-      if turn.isOver, let target {
+      let delivered = batch.deliver(atMost: budget.allowance, inTask: &call, left: undelivered)
+      budget.note(delivered)
+      if budget.isOver, let target {
         schedule(exchange(&batch) { $0.giveWay(priority, &$1) }, target)
         return true
       }

@@ -11,7 +11,7 @@ struct MailboxState: ~Copyable {
   private var filling = RecordBuffer()
   /// Older records, left by a job or given to a waiting reader; otherwise the memory of a batch.
   private var rest = RecordBuffer()
-  private var activity = Activity()
+  private var schedule = MailboxSchedule()
   /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.
   private let buffering: Buffering?
   /// The only observer's list, from the first record until the mailbox is closed, and identifier.
@@ -28,7 +28,7 @@ struct MailboxState: ~Copyable {
     self.isRead = isRead
   }
 
-  var isIdle: Bool { activity.isIdle }
+  var isIdle: Bool { schedule.isIdle }
   /// How much waits here; a batch is counted by the code that delivers it.
   var waitingCount: Int { rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
@@ -49,7 +49,7 @@ struct MailboxState: ~Copyable {
     _ envelope: Envelope, _ value: Value, by poster: @autoclosure () -> Urgency
   ) -> Urgency? {
     filling.append(envelope, value)
-    return activity.arrive(poster())
+    return schedule.arrive(poster())
   }
 
   /// Adds a record for the only observer or the reader, if there is room.
@@ -84,7 +84,7 @@ struct MailboxState: ~Copyable {
       if list == nil { (list, id) = envelope.destination }
       filling.append(envelope, value)
     }
-    if !isRead { wake = activity.arrive(poster()) }
+    if !isRead { wake = schedule.arrive(poster()) }
     return admission
   }
 
@@ -100,7 +100,7 @@ struct MailboxState: ~Copyable {
   mutating func begin(
     _ job: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
   ) -> Int? {
-    guard activity.begin(job) else { return nil }
+    guard schedule.begin(job) else { return nil }
     kept = list
     swap(&rest, &batch)
     return batch.isEmpty ? take(job, &batch) : filling.count
@@ -125,19 +125,19 @@ struct MailboxState: ~Copyable {
   @inline(never)
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
-    return activity.end(job, isEmpty: isEmpty)
+    return schedule.end(job, isEmpty: isEmpty)
   }
 
   /// Whether a post that arrived during the turn is more urgent than the turn.
-  func isMoreUrgent(than job: Urgency) -> Bool { activity.isMoreUrgent(than: job) }
+  func isMoreUrgent(than job: Urgency) -> Bool { schedule.isMoreUrgent(than: job) }
 
   // MARK: Posters on the target
 
   /// Lets a poster that is on the target use an idle mailbox inline.
-  mutating func beginInline() -> Bool { activity.beginInline() }
+  mutating func beginInline() -> Bool { schedule.beginInline() }
 
   /// Ends the inline use; returns the priority of the job to enqueue for what arrived meanwhile.
-  mutating func endInline(by poster: Urgency) -> Urgency? { activity.end(poster, isEmpty: isEmpty) }
+  mutating func endInline(by poster: Urgency) -> Urgency? { schedule.end(poster, isEmpty: isEmpty) }
 
   // MARK: Readers
 
@@ -201,7 +201,7 @@ struct MailboxState: ~Copyable {
     only = registration
     let isAny = giveUp(&batch)
     discardedCount += batch.count
-    if !isAny { activity.giveUp(job) }
+    if !isAny { schedule.giveUp(job) }
     return isAny
   }
 
@@ -215,5 +215,150 @@ struct MailboxState: ~Copyable {
     // A job for the only observer leaves nothing in its turn, so that nothing is in two parts.
     assert(isEmpty, "A record of an observer that has ended is left without its list")
     return list.take()
+  }
+}
+
+/// The schedule of a mailbox: which job or poster drains it, and which jobs are enqueued for it.
+///
+/// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job, and so
+/// does a more urgent post, as long as no enqueued job has begun. The job that begins first drains
+/// the mailbox; the others then find nothing to do.
+struct MailboxSchedule: ~Copyable {
+  private enum Stage {
+    case idle
+    /// Something waits, and a job is enqueued.
+    case scheduled
+    /// A job is delivering.
+    case draining
+    /// A poster that is on the target runs observers itself.
+    case inline
+  }
+
+  private var stage = Stage.idle
+  /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
+  private var jobs: UInt64 = 0
+  /// The greatest urgency of jobs that arrived in this turn, and of posts, if it was looked up.
+  private var wanted: Urgency?
+
+  var isIdle: Bool { stage == .idle }
+
+  /// Notes that something waits.
+  ///
+  /// Because the poster's priority costs about as much as a lock, it is looked up only at an idle
+  /// mailbox, or if the enqueued jobs or drained posts are less urgent than `.high`.
+  ///
+  /// - Returns: The priority of the job to enqueue, if any.
+  mutating func arrive(_ poster: @autoclosure () -> Urgency) -> Urgency? {
+    switch stage {
+    case .idle:
+      stage = .scheduled
+      return request(poster())
+    case .scheduled:
+      return jobs &>> Urgency.high.bit == 0 ? request(poster()) : nil
+    case .draining, .inline:
+      let known = wanted ?? .background
+      if known < .high { wanted = max(known, poster()) }
+      return nil
+    }
+  }
+
+  /// A job of this priority, unless one that is as urgent is on its way.
+  private mutating func request(_ priority: Urgency) -> Urgency? {
+    if jobs &>> priority.bit != 0 { return nil }
+    jobs |= 1 &<< priority.bit
+    return priority
+  }
+
+  /// Lets a poster that is on the target use an idle mailbox inline.
+  mutating func beginInline() -> Bool {
+    if stage != .idle { return false }
+    stage = .inline
+    return true
+  }
+
+  /// Notes that a job begins.
+  ///
+  /// - Returns: Whether the job is to deliver; if not, another job or poster delivers, or nothing
+  ///   waits.
+  mutating func begin(_ priority: Urgency) -> Bool {
+    jobs &= ~(1 &<< priority.bit)
+    switch stage {
+    case .scheduled:
+      stage = .draining
+      return true
+    case .draining:
+      // The delivering job may have the requested messages in its batch, and may give way.
+      wanted = max(wanted ?? .background, priority)
+      return false
+    case .idle, .inline:
+      return false
+    }
+  }
+
+  /// Ends the turn of a job or of an inline poster, whether or not anything is left.
+  ///
+  /// - Returns: The priority of the job to enqueue for the rest, if any.
+  mutating func end(_ priority: Urgency, isEmpty: Bool) -> Urgency? {
+    let urgency = max(wanted.take() ?? priority, priority)
+    stage = isEmpty ? .idle : .scheduled
+    return isEmpty ? nil : request(urgency)
+  }
+
+  /// Whether a post that arrived during this drain is more urgent than the drain.
+  func isMoreUrgent(than priority: Urgency) -> Bool { wanted.map { $0 > priority } ?? false }
+
+  /// Notes that a job was released without having run, so that what waits is discarded.
+  mutating func giveUp(_ priority: Urgency) {
+    jobs &= ~(1 &<< priority.bit)
+    if stage == .scheduled { stage = .idle }
+  }
+}
+
+/// The priority of a task, as a plain number.
+///
+/// The standard library's type has a layout that is looked up whenever a value of it is stored.
+struct Urgency: Sendable, Hashable, Comparable {
+  private let rawValue: UInt8
+
+  init(_ priority: TaskPriority) { rawValue = priority.rawValue }
+
+  private init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  static let background = Urgency(rawValue: 9)
+  static let medium = Urgency(rawValue: 21)
+  static let high = Urgency(rawValue: 25)
+
+  /// The caller's priority; medium for a thread without one.
+  static var ofCaller: Urgency {
+    let own = Urgency(Task.currentPriority)
+    return own.rawValue == 0 ? .medium : own
+  }
+
+  var priority: TaskPriority { TaskPriority(rawValue: rawValue) }
+
+  /// The number of the bit that represents it in a set.
+  var bit: UInt8 { min(rawValue, 63) }
+
+  static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+extension Buffering {
+  /// How a buffer treats an arriving value.
+  enum Admission {
+    /// There is room.
+    case free
+    /// The value replaces the oldest that waits.
+    case inExchange
+    /// The buffer is full.
+    case refused
+  }
+
+  /// - Parameter count: How many values wait.
+  func admission(beside count: Int) -> Admission {
+    switch self {
+    case .unbounded: .free
+    case .newest(let capacity): count < capacity ? .free : .inExchange
+    case .oldest(let capacity): count < capacity ? .free : .refused
+    }
   }
 }

@@ -109,8 +109,8 @@ import Synchronization
 
   /// Frees or reuses the memory of the oldest records once they are out.
   ///
-  /// Call it without a lock, because it may release a list. Arrivals keep none, and neither does a
-  /// chunk that is empty because nothing was ever in it.
+  /// Call it without a lock, because it may release a list. An envelope for one observer keeps none,
+  /// and neither does a chunk that is empty because nothing was ever in it.
   @inline(never)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
@@ -173,7 +173,7 @@ import Synchronization
     return delivered
   }
 
-  /// Takes out the value of the oldest record, an arrival of that type, and its envelope.
+  /// Takes out the value of the oldest record, which is of that type, and its envelope.
   mutating func takeFirst<Value>(_ envelope: inout Envelope) -> Value {
     let (record, place) = unsafe removeFirst()
     require(record.valueType == Value.self, "A record was taken out as of another type")
@@ -184,7 +184,7 @@ import Synchronization
     return value
   }
 
-  /// Moves the oldest record, an arrival, to the end of another buffer.
+  /// Moves the oldest record, which is for one observer, to the end of another buffer.
   mutating func moveFirst(to other: inout RecordBuffer) {
     let (record, place) = unsafe removeFirst()
     func move<Value>(_ type: Value.Type) {

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -12,40 +11,7 @@ import Synchronization
   import CampanileRuntime
 #endif
 
-/// A thread-local word: the address of an object that belongs to the thread.
-///
-/// It is a value, and every registry keeps a copy, because reading a global would cost a call at
-/// each post.
-struct ThreadSlot: Sendable {
-  #if canImport(Darwin)
-    typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
-  #else
-    typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
-  #endif
-
-  private let key: pthread_key_t
-
-  /// The records of the threads that post.
-  static let records = unsafe ThreadSlot { unsafe ThreadRecord.release($0) }
-
-  /// Makes a slot.
-  ///
-  /// - Parameter destructor: Called with the thread's word in the slot when the thread ends.
-  init(_ destructor: Destructor) {
-    var key = pthread_key_t()
-    let status = unsafe pthread_key_create(&key, destructor)
-    require(status == 0, "The process has no thread-specific key left for Campanile")
-    self.key = key
-  }
-
-  /// The calling thread's word in the slot, or `nil` at first.
-  var value: UnsafeMutableRawPointer? {
-    get { unsafe pthread_getspecific(key) }
-    nonmutating set { unsafe pthread_setspecific(key, newValue) }
-  }
-}
-
-/// Other functions of the C library that the package needs.
+/// Functions of the C library that the package needs.
 package enum Platform {
   /// Lets half a microsecond pass, without sleeping and without touching what others use.
   package static func linger() {

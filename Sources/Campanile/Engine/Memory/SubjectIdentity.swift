@@ -36,12 +36,3 @@ package struct SubjectIdentity: @unchecked Sendable {
 let nobody: any AnyObject & Sendable = Nobody()
 
 private final class Nobody: Sendable {}
-
-/// A subject that can be named later and is not kept alive.
-///
-/// Sendable although the subject need not be: nothing but its identity is used.
-package struct SubjectReference: @unchecked Sendable {
-  package weak let subject: AnyObject?
-
-  package init(_ subject: AnyObject?) { self.subject = subject }
-}

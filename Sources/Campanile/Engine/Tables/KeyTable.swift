@@ -16,9 +16,9 @@ package final class KeyTable: Sendable {
 
   let registry: ObserverRegistry
   /// The observers of any key.
-  private let wide: TopicList
+  private let wildcard: TopicList
   private let state = Locked(State())
-  /// Sets of four places, each on one cache line or two.
+  /// Sets of four slots, each on one cache line or two.
   private let recent = Entries(capacity: KeyTable.setCount * KeyTable.setSize, created: 0)
 
   private static var setCount: Int { 32 }
@@ -26,7 +26,7 @@ package final class KeyTable: Sendable {
 
   init(of valueType: any Any.Type, _ registry: ObserverRegistry) {
     self.registry = registry
-    wide = TopicList(registry: registry, valueType: valueType)
+    wildcard = TopicList(registry: registry, valueType: valueType)
   }
 
   package convenience init(of valueType: any Any.Type) {
@@ -44,22 +44,22 @@ package final class KeyTable: Sendable {
 
   /// Every list, without its parts.
   func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
-    (state.withLock { Array($0.topics.values) } + [wide]).flatMap { $0.parts(held) }
+    (state.withLock { Array($0.topics.values) } + [wildcard]).flatMap { $0.parts(held) }
   }
 
   /// Whether anybody observes `key`, or any key where that is `nil`.
   package func isObserved(_ key: String?) -> Bool {
-    guard let key else { return wide.isObserved }
+    guard let key else { return wildcard.isObserved }
     return state.withLock { $0.topics[key]?.isObserved } ?? false
   }
 
   /// Whether a post under a key would reach an observer, or be reported.
   package func isHeard(_ key: String) -> Bool {
-    isObserved(nil) || registry.isWatched || isObserved(key)
+    isObserved(nil) || registry.isReporting || isObserved(key)
   }
 
   /// A registration that has ended.
-  package var ended: Registration { wide.ended }
+  package var ended: Registration { wildcard.ended }
 
   /// The list for observers of `key`, or of any key if it is `nil`, about `name` or about any subject.
   @inline(never)
@@ -67,7 +67,7 @@ package final class KeyTable: Sendable {
     of key: String?, about name: SubjectName?, _ garbage: inout Garbage,
     _ held: borrowing ObserverRegistry.Held
   ) -> ObserverList {
-    let topic = key.map { makeTopic(of: $0, &garbage, held) } ?? wide
+    let topic = key.map { makeTopic(of: $0, &garbage, held) } ?? wildcard
     return if let name { topic.list(about: name, &garbage, held) } else { topic }
   }
 
@@ -92,86 +92,82 @@ package final class KeyTable: Sendable {
         state.schedule.note(state.topics.count)
       }
       let topic = TopicList(
-        registry: registry, valueType: wide.valueType, key: key,
+        registry: registry, valueType: wildcard.valueType, key: key,
         created: registry.tick(registryHeld))
       state.topics.put(topic, for: key)
       return topic
     }
     // Posts in progress may have found them.
-    for topic in forgotten { garbage.add(.init(structure: topic, since: topic.created)) }
+    for topic in forgotten { garbage.add(topic) }
     return topic
   }
 }
 
 /// Posting.
 ///
-/// A post begins with the look-up of its audience, and the look-up has left the stack before observers
+/// A post begins with the look-up of its recipients, and the look-up has left the stack before observers
 /// are called, because they may post again.
 extension KeyTable {
   /// Begins a post under a key, to its observers and to those of any key.
   ///
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @inline(never)
-  package func audience(of key: String) -> Audience? {
+  package func recipients(of key: String) -> Recipients? {
     // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
-    let wide = wide.isObserved ? wide : nil
-    if let audience = audience(of: key, wide: wide, limit) { return audience }
+    let wildcard = wildcard.isObserved ? wildcard : nil
+    if let recipients = recipients(of: key, wildcard: wildcard, limit) { return recipients }
     // A post that reaches no observer is an event all the same.
-    return wide != nil || registry.isWatched ? Audience(registry, nil, wide: wide, limit) : nil
+    return wildcard != nil || registry.isReporting
+      ? Recipients(registry, nil, wildcard: wildcard, limit) : nil
   }
 
   /// Begins a post to the observers of a key alone, if there are any.
   @inline(never)
-  package func narrowAudience(of key: String) -> Audience? {
-    audience(of: key, wide: nil, .max)
+  package func recipients(ofOnly key: String) -> Recipients? {
+    recipients(of: key, wildcard: nil, .max)
   }
 
   /// Begins a post to the observers of any key alone, if there are any.
   @inline(never)
-  package var wideAudience: Audience? {
-    wide.isObserved ? Audience(registry, nil, wide: wide, .max) : nil
+  package var wildcardRecipients: Recipients? {
+    wildcard.isObserved ? Recipients(registry, nil, wildcard: wildcard, .max) : nil
   }
 
-  /// Posts a value to an audience, and ends the post.
+  /// Posts a value to the recipients, and ends the post.
+  ///
+  /// - Parameter path: The centers that the value came through, for ``Post/path``.
   @inline(never)
   package func post<Value>(
-    _ value: Value, about subject: AnyObject?, to audience: consuming Audience
+    _ value: Value, about subject: AnyObject?, along path: [PathStep] = [],
+    to recipients: consuming Recipients
   ) {
-    registry.post(value, WideValue.absent, Post(subject), to: audience)
-  }
-
-  /// Posts a value that came through other centers, which are in ``Post/path``.
-  package func post<Value>(
-    _ value: Value, about subject: AnyObject?, along path: [PathStep],
-    to audience: consuming Audience
-  ) {
-    registry.post(value, WideValue.absent, Post(subject).along(path), to: audience)
+    registry.post(value, WildcardValue.absent, Post(subject).along(path), to: recipients)
   }
 
   /// Begins a post under a key, if it has observers.
   ///
   /// - Parameters:
-  ///   - wide: The observers of any key, if the post may reach some.
-  ///   - limit: The newest registration that may be reached, from before `wide` was asked.
+  ///   - wildcard: The observers of any key, if the post may reach some.
+  ///   - limit: The newest registration that may be reached, from before `wildcard` was asked.
   @inline(__always)
-  private func audience(of key: String, wide: TopicList?, _ limit: UInt64) -> Audience? {
+  private func recipients(of key: String, wildcard: TopicList?, _ limit: UInt64) -> Recipients? {
     let identity = StringIdentity(key)
-    if let identity, let place = place(of: identity) {
+    if let identity, let slot = slot(of: identity) {
       let section = registry.enter(upTo: limit)
       // Pairs with `forget`: a post that the scan misses finds nothing. And with `remember`: the topic
       // is complete.
-      let address = unsafe recent.base[place].address.load(ordering: .acquiring)
+      let address = unsafe recent.base[slot].address.load(ordering: .acquiring)
       // SAFETY: the address is that of a topic, which the section keeps.
       if let topic = unsafe Self.topic(at: address) {
         let isFound = unsafe topic._withUnsafeGuaranteedRef {
           $0.keyIdentity == identity && $0.isObserved
         }
-        if isFound { return unsafe Audience(registry, section, Topic(topic), wide: wide) }
+        if isFound { return unsafe Recipients(registry, section, Topic(topic), wildcard: wildcard) }
       }
       registry.exit(section)
     }
-    return audienceUnderLock(of: key, identity, wide: wide, limit)
+    return recipientsUnderLock(of: key, identity, wildcard: wildcard, limit)
   }
 
   private static func topic(at address: UInt) -> Unmanaged<TopicList>? {
@@ -179,23 +175,23 @@ extension KeyTable {
     return unsafe Unmanaged.fromOpaque(pointer)
   }
 
-  /// The first place of the set for a number.
+  /// The first slot of the set for a number.
   @inline(__always)
   private static func set(for number: UInt64) -> Int {
     Int(truncatingIfNeeded: number >> 59) &* setSize
   }
 
-  /// The place of a topic that may be the one with this identity.
+  /// The slot of a topic that may be the one with this identity.
   @inline(__always)
-  private func place(of identity: StringIdentity) -> Int? {
+  private func slot(of identity: StringIdentity) -> Int? {
     let number = identity.number
     let set = Self.set(for: number)
-    for place in set..<set &+ Self.setSize {
+    for slot in set..<set &+ Self.setSize {
       // SAFETY: there are 32 sets, and five bits choose one.
       // Pairs with `remember` and `forget`, and is only a hint: what is found is checked after the
       // announcement. A post that finds nothing looks under the lock that `makeTopic` has held.
-      let found = unsafe recent.base[place].number.load(ordering: .acquiring)
-      if found == number { return place }
+      let found = unsafe recent.base[slot].number.load(ordering: .acquiring)
+      if found == number { return slot }
     }
     return nil
   }
@@ -205,14 +201,14 @@ extension KeyTable {
   /// The section begins under the lock. A topic leaves the dictionary under the same lock, before the
   /// reservations are read: so the section keeps it.
   @inline(never)
-  private func audienceUnderLock(
-    of key: String, _ identity: StringIdentity?, wide: TopicList?, _ limit: UInt64
-  ) -> Audience? {
+  private func recipientsUnderLock(
+    of key: String, _ identity: StringIdentity?, wildcard: TopicList?, _ limit: UInt64
+  ) -> Recipients? {
     state.withLock { state, held in
       guard let topic = state.topics[key], topic.isObserved else { return nil }
       if let identity, topic.keyIdentity == identity { remember(topic, identity, held) }
       let section = registry.enter(upTo: limit)
-      return unsafe Audience(registry, section, Topic(.passUnretained(topic)), wide: wide)
+      return unsafe Recipients(registry, section, Topic(.passUnretained(topic)), wildcard: wildcard)
     }
   }
 
@@ -222,17 +218,17 @@ extension KeyTable {
   ) {
     let number = identity.number
     let set = Self.set(for: number)
-    let places = set..<set + Self.setSize
-    // The place of another topic is taken by turns.
-    let place =
-      places.first { recent.number(at: $0) == number }
-      ?? places.first { recent.number(at: $0) == 0 } ?? set + Int(number >> 2) % Self.setSize
+    let slots = set..<set + Self.setSize
+    // The slot of another topic is taken by turns.
+    let slot =
+      slots.first { recent.number(at: $0) == number }
+      ?? slots.first { recent.number(at: $0) == 0 } ?? set + Int(number >> 2) % Self.setSize
     let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(topic).toOpaque())
-    // SAFETY: as in `place`.
-    // Pairs with `enter`: the topic is complete. One that had this place is still in the dictionary.
-    unsafe recent.base[place].address.store(address, ordering: .releasing)
-    // Pairs with `place`.
-    unsafe recent.base[place].number.store(number, ordering: .releasing)
+    // SAFETY: as in `slot`.
+    // Pairs with `enter`: the topic is complete. One that had this slot is still in the dictionary.
+    unsafe recent.base[slot].address.store(address, ordering: .releasing)
+    // Pairs with `slot`.
+    unsafe recent.base[slot].number.store(number, ordering: .releasing)
   }
 
   /// Takes a topic from among those that were found last, before the reservations are read.
@@ -240,12 +236,12 @@ extension KeyTable {
     guard let identity = topic.keyIdentity else { return }
     let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(topic).toOpaque())
     let set = Self.set(for: identity.number)
-    for place in set..<set + Self.setSize where recent.address(at: place) == address {
-      // SAFETY: as in `place`.
+    for slot in set..<set + Self.setSize where recent.address(at: slot) == address {
+      // SAFETY: as in `slot`.
       // Pairs with `enter`: before `storeClockAgain`, so that a post the scan misses finds nothing.
-      unsafe recent.base[place].address.store(0, ordering: .releasing)
-      // Pairs with `place`.
-      unsafe recent.base[place].number.store(0, ordering: .releasing)
+      unsafe recent.base[slot].address.store(0, ordering: .releasing)
+      // Pairs with `slot`.
+      unsafe recent.base[slot].number.store(0, ordering: .releasing)
     }
   }
 }

@@ -104,7 +104,7 @@ extension TopicList {
     _ list: SubjectList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
     guard let current, let index = current.index(of: list.name.word) else { return }
-    garbage.add(.init(structure: list, since: list.created))
+    garbage.add(list)
     current.remove(at: index, held)
     subjectCount -= 1
     if subjectCount == 0 { garbage.add(replaceTable(with: nil, held)) }
@@ -115,7 +115,7 @@ extension TopicList {
   /// Moves to a smaller table when most of this one is empty.
   ///
   /// The old table was in reach of posts until now, so the reservations must be read again.
-  fileprivate func shrinkTable(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+  fileprivate func shrinkTable(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
     guard let capacity = current?.entries.capacity, capacity > 16, subjectCount * 4 < capacity
     else { return nil }
     return rebuildTable(held)
@@ -125,7 +125,7 @@ extension TopicList {
   /// one.
   ///
   /// - Returns: The old table.
-  private func rebuildTable(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+  private func rebuildTable(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
     let new = AddressTable(for: subjectCount + 1, created: registry.tick(held))
     current?.move(to: new, held)
     return replaceTable(with: new, held)
@@ -133,12 +133,12 @@ extension TopicList {
 
   private func replaceTable(
     with new: AddressTable?, _ held: borrowing ObserverRegistry.Held
-  ) -> Garbage.Piece? {
+  ) -> (any Retirable)? {
     let old = current?.entries
     // Pairs with `current` and `hasSubjects`: after the table is filled, before the reservations are
     // read.
     table.store(new?.entries.address ?? 0, ordering: .releasing)
-    return old.map { Garbage.Piece(structure: $0.owner, since: $0.created) }
+    return old?.owner
   }
 }
 
@@ -166,12 +166,12 @@ extension TopicList {
 
   override var root: ObserverList { unsafe topic }
 
-  override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
+  override func leaveParent(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     unsafe memory = nil
     unsafe topic.remove(self, &garbage, held)
   }
 
-  override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+  override func shrinkParent(_ held: borrowing ObserverRegistry.Held) -> (any Retirable)? {
     unsafe topic.shrinkTable(held)
   }
 }

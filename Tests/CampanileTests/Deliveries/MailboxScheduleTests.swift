@@ -3,15 +3,15 @@ import Testing
 @testable import Campanile
 
 /// Who delivers, and which jobs are enqueued: each event in each stage.
-@Suite("The activity at a mailbox", .ownThread)
-struct ActivityTests {
+@Suite("The schedule at a mailbox", .ownThread)
+struct MailboxScheduleTests {
   enum Stage: CaseIterable {
     case idle, scheduled, draining, inline
   }
 
-  /// An activity, and how often it has asked for the poster's priority.
+  /// A schedule, and how often it has asked for the poster's priority.
   private final class Machine {
-    private var activity = Activity()
+    private var schedule = MailboxSchedule()
     private(set) var lookUpCount = 0
 
     init() {}
@@ -29,20 +29,20 @@ struct ActivityTests {
       lookUpCount = 0
     }
 
-    var isIdle: Bool { activity.isIdle }
+    var isIdle: Bool { schedule.isIdle }
 
     func arrive(_ poster: Urgency) -> Urgency? {
       func lookUp() -> Urgency {
         lookUpCount += 1
         return poster
       }
-      return activity.arrive(lookUp())
+      return schedule.arrive(lookUp())
     }
-    func beginInline() -> Bool { activity.beginInline() }
-    func begin(_ job: Urgency) -> Bool { activity.begin(job) }
-    func end(_ job: Urgency, isEmpty: Bool) -> Urgency? { activity.end(job, isEmpty: isEmpty) }
-    func isMoreUrgent(than job: Urgency) -> Bool { activity.isMoreUrgent(than: job) }
-    func giveUp(_ job: Urgency) { activity.giveUp(job) }
+    func beginInline() -> Bool { schedule.beginInline() }
+    func begin(_ job: Urgency) -> Bool { schedule.begin(job) }
+    func end(_ job: Urgency, isEmpty: Bool) -> Urgency? { schedule.end(job, isEmpty: isEmpty) }
+    func isMoreUrgent(than job: Urgency) -> Bool { schedule.isMoreUrgent(than: job) }
+    func giveUp(_ job: Urgency) { schedule.giveUp(job) }
   }
 
   // MARK: A post arrives
