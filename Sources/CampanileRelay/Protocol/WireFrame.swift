@@ -25,7 +25,7 @@ extension WireFrame {
 /// The version of the frames.
 ///
 /// A hub refuses members of another one.
-let protocolVersion: UInt32 = 4
+let protocolVersion: UInt32 = 5
 
 /// The most bytes of one frame.
 let frameLimit = 4 << 20
