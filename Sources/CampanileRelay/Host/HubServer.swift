@@ -263,9 +263,6 @@ final class HubServer: Sendable {
   /// Tells the members that the hub is alive, if its queue is busy.
   func beat() { pulse.beat(unless: { isOver }) }
 
-  /// Gives the files of the hub the present time.
-  func renewFiles() { folder?.renewHubs(generation) }
-
   /// Checks which of the members that the hub waits for have died, until it waits for none.
   private func lookForDeaths() {
     let expected = state.withLock { state in
