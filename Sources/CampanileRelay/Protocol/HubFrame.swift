@@ -6,15 +6,12 @@ enum HubFrame: Hashable, WireFrame {
   case message(Message)
   /// Losses, reported together, whose messages may be interleaved.
   case lost([Loss])
-  /// A message that the member can no longer get, without its payload.
-  ///
-  /// The member may have received later messages.
-  case missed(Message)
   /// The member is part of the generation.
   ///
   /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
-  /// sequenced.
-  case open(position: Position, ownNumber: UInt64, Recovery)
+  /// sequenced. The members of earlier generations that live, and are `missing`, have not said what
+  /// they have.
+  case open(position: Position, ownNumber: UInt64, missing: [MemberID])
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
@@ -54,11 +51,11 @@ enum HubFrame: Hashable, WireFrame {
       }
     case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
     case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
-    case .open(let position, let ownNumber, let recovery):
+    case .open(let position, let ownNumber, let missing):
       Self.append(type: 5, to: &bytes) {
         $0.position(position)
         $0.integer(ownNumber)
-        $0.recovery(recovery)
+        $0.array(missing) { $0.id($1) }
       }
     case .sequenced(let sender, let first, let count, let position):
       Self.append(type: 6, to: &bytes) {
@@ -82,7 +79,6 @@ enum HubFrame: Hashable, WireFrame {
     case .joined(let peer): Self.append(type: 17, to: &bytes) { $0.peer(peer) }
     case .left(let id): Self.append(type: 18, to: &bytes) { $0.id(id) }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
-    case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
     case .ping(let position, let settled, let stable):
       Self.append(type: 11, to: &bytes) {
         $0.position(position)
@@ -116,7 +112,7 @@ enum HubFrame: Hashable, WireFrame {
       .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
     case 5:
       .open(
-        position: try reader.position(), ownNumber: try reader.integer(), try reader.recovery())
+        position: try reader.position(), ownNumber: try reader.integer(), missing: try reader.ids())
     case 6:
       .sequenced(
         sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),
@@ -133,7 +129,6 @@ enum HubFrame: Hashable, WireFrame {
     case 11:
       .ping(
         try reader.position(), settled: try reader.position(), stable: try reader.position())
-    case 12: .missed(try reader.message())
     case 13: .shared(group: try reader.string(), try reader.message())
     case 14: .unheard(try reader.integer())
     case 15: .dropped(subject: try reader.string())

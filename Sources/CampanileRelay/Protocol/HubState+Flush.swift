@@ -49,6 +49,19 @@ extension HubState {
     endFlushes(&actions)
   }
 
+  /// Every member has what it subscribes to up to here, also those that are missing.
+  var stable: Position {
+    if !isOpen { return .none }
+    let positions = members.compactMap { member -> Position? in
+      switch member.stage {
+      case .open: member.acknowledged
+      case .late: member.joinedAt
+      case .greeting, .joining, .recovering: nil
+      }
+    }
+    return min(missing.isEmpty ? last : gap, positions.min() ?? last)
+  }
+
   /// All that was sent to a member has been written.
   mutating func noteWritten(_ place: Int, _ actions: inout [HubAction]) {
     guard members[place].hasUnwrittenReply else { return }

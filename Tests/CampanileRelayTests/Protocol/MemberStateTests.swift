@@ -423,10 +423,8 @@ final class MemberStateTests {
 }
 
 extension HubFrame {
-  /// Opens a generation without a word of what was recovered.
+  /// Opens a generation at which nobody is missing.
   static func opened(_ position: Position, _ ownNumber: UInt64) -> Self {
-    .open(
-      position: position, ownNumber: ownNumber,
-      Recovery(generation: position.generation, since: .none, last: .none))
+    .open(position: position, ownNumber: ownNumber, missing: [])
   }
 }
