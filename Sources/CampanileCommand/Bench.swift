@@ -24,18 +24,17 @@ struct Bench {
   }
 
   /// Measures on the given bus, or on a private one if none is given.
-  func run(_ arguments: Arguments) async throws -> Ending {
-    var bus = arguments.bus
-    let own = bus.isGiven ? nil : Self.temporaryFolder + "/campanile-bench-\(getpid())"
+  func run(on bus: BusName) async -> Ending {
+    var bus = bus
+    let own =
+      bus.given.isEmpty ? NSTemporaryDirectory() + "campanile-bench-\(getpid())" : nil
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
-    if bus.nats == nil { (bus.name, bus.folder) = (bus.name ?? "bench", bus.folder ?? own) }
+    if bus.nats == nil {
+      bus.given[.bus] = bus.given[.bus] ?? "bench"
+      bus.given[.folder] = bus.given[.folder] ?? own
+    }
     let session = Session(bus, name: "campanile bench")
     return await session.run { try await measure($0) }
-  }
-
-  private static var temporaryFolder: String {
-    let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
-    return folder.isEmpty ? "/tmp" : folder
   }
 
   private func measure(_ session: Session) async throws -> Ending {

@@ -22,30 +22,12 @@ import Foundation
   }
 
   private static func run(_ arguments: Arguments) async throws -> Ending {
-    let bus = arguments.bus
-    let session = { (name: String) in Session(bus, name: "campanile " + name) }
-    switch arguments.command {
-    case .help: try Output.write(Syntax.usage)
-    // No version has been released yet.
-    case .version: try Output.write("campanile unreleased")
-    case .completion(let shell): try Output.write(Completion.script(for: shell))
-    case .listen(let pattern, let group, let json, let count):
-      return await session("listen").run {
-        try await $0.listen(pattern, oneOf: group, json: json, count: count)
-      }
-    case .post(let subject, let json):
-      return await session("post").run { try await $0.post(json, to: subject) }
-    case .request(let subject, let json, let limit):
-      return await session("request").run {
-        try await $0.request(json, of: subject, within: limit)
-      }
-    case .peers: return await session("peers").run { try await $0.listPeers() }
-    case .hub:
-      let session = Session(bus, name: "campanile hub", becomesHub: true)
-      return await session.run { try await $0.stay() }
-    case .bench(let count, let size):
-      return try await Bench(count: count, size: size).run(arguments)
-    case .benchReceiver: return await session("bench receiver").run { try await $0.receive() }
+    switch arguments.action {
+    case .write(let text): try Output.write(text)
+    case .onBus(let name, let becomesHub, let body):
+      let session = Session(arguments.bus, name: "campanile " + name, becomesHub: becomesHub)
+      return await session.run(body)
+    case .measure(let bench): return await bench.run(on: arguments.bus)
     }
     return .done
   }

@@ -3,34 +3,31 @@ import CampanileNATS
 import CampanileRelay
 import Dispatch
 import Foundation
-import Synchronization
 
 /// A bus of this host, or NATS servers.
 struct BusName: Sendable {
-  var name: String?
-  var folder: String?
-  private(set) var nats: String?
-  /// The other options for NATS servers, and the contents of the files that have a secret.
-  private var (access, secrets) = ([Option: String](), [Option: String]())
+  /// What the command line says of it.
+  var given: [Option: String] = [:]
+  /// The contents of the files that have a secret.
+  private var secrets: [Option: String] = [:]
+
+  /// The servers, unless it is a bus of this host.
+  var nats: String? { given[.nats] }
 
   /// The bus of this host that is meant if none is given.
   init() {}
 
   init(_ words: Words) throws(Arguments.Mistake) {
-    name = try words.text(.bus)
-    folder = try words.text(.folder)
-    nats = try words.text(.nats)
-    for option in Option.ofNATS { access[option] = try words.text(option) }
-    func check(_ isRight: Bool, _ mistake: String) throws(Arguments.Mistake) {
-      if !isRight { throw Arguments.Mistake(description: mistake) }
-    }
+    for option in Option.ofBus { given[option] = try words.text(option) }
     let first = Option.ofNATS.first(where: words.has)
     try check(
       nats != nil || first == nil,
       "--\(first?.description ?? "") is for servers of NATS, which --nats names.")
     try check(
-      nats == nil || name == nil && folder == nil, "--nats takes the place of --bus and --folder.")
-    try check(words.has(.user) == words.has(.password), "--user and --password belong together.")
+      nats == nil || given[.bus] == nil && given[.folder] == nil,
+      "--nats takes the place of --bus and --folder.")
+    try check(
+      words.has(.user) == words.has(.password), "--user and --password belong together.")
     try check(
       [Option.user, .nkey, .creds].count(where: words.has) <= 1,
       "Only one of --user, --nkey and --creds can be given.")
@@ -43,26 +40,24 @@ struct BusName: Sendable {
         "This campanile was built without NKeys: swift build --traits default,NKeys.")
     #endif
     for option in [Option.password, .nkey] {
-      guard let path = access[option] else { continue }
+      guard let path = given[option] else { continue }
       let text = try? String(contentsOfFile: path, encoding: .utf8)
       secrets[option] = text?.split(whereSeparator: \.isNewline).first.map(String.init)
-      try check(secrets[option] != nil, "'\(path)', which --\(option) names, can't be read.")
+      try check(
+        secrets[option] != nil, "'\(path)', which --\(option) names, can't be read.")
     }
   }
-
-  /// Whether the command line names it.
-  var isGiven: Bool { name != nil || folder != nil || nats != nil }
 
   #if NATS
     private var options: [NATSOption] {
       var options: [NATSOption] = []
-      if let user = access[.user], let password = secrets[.password] {
+      if let user = given[.user], let password = secrets[.password] {
         options.append(.user(user, password: password))
       }
-      if let path = access[.ca] { options.append(.trusting(path)) }
+      if let path = given[.ca] { options.append(.trusting(path)) }
       #if NKeys
         if let seed = secrets[.nkey] { options.append(.nkey(seed: seed)) }
-        if let path = access[.creds] { options.append(.credentials(path)) }
+        if let path = given[.creds] { options.append(.credentials(path)) }
       #endif
       return options
     }
@@ -72,26 +67,22 @@ struct BusName: Sendable {
     #if NATS
       if let nats { return .nats(nats, options: options) }
     #endif
-    let name = name ?? "default"
     // A command is on the bus for a moment: the programs there take over from a silent hub first.
     let silence = becomesHub ? SilenceLimits() : SilenceLimits(ofHub: 50)
-    return .host(name, in: folder, becomesHub: becomesHub, silence: silence)
+    return .host(
+      given[.bus] ?? "default", in: given[.folder], becomesHub: becomesHub, silence: silence)
   }
 
   /// The bus, without the passwords that an address may contain.
   var description: String {
-    nats == nil ? "bus '\(MessageText.printable(name ?? "default"))'" : "NATS server"
+    nats == nil ? "bus '\(MessageText.printable(given[.bus] ?? "default"))'" : "NATS server"
   }
 
   /// How many servers may have to be tried.
   var serverCount: Int { nats.map { Set($0.split(separator: ",")).count } ?? 1 }
 
   /// The options that name the same bus in another process.
-  var arguments: [String] {
-    var given = access
-    (given[.bus], given[.folder], given[.nats]) = (name, folder, nats)
-    return given.flatMap { ["--\($0)", $1] }
-  }
+  var arguments: [String] { given.flatMap { ["--\($0)", $1] } }
 }
 
 /// A relay for the duration of one command.
@@ -113,7 +104,7 @@ final class Session: Sendable {
     events = relay.events.observe { [attempts, hasReason] event in
       Output.note(MessageText.printable(event.description))
       guard event.kind == .unavailable else { return }
-      hasReason.set()
+      hasReason.isSet.withLock { $0 = true }
       attempts.yield(false)
     }
   }
@@ -208,7 +199,9 @@ final class Session: Sendable {
     let token = relay.state.changes.observe(options: .initial) { [attempts, hasReason] change in
       if change.new == .connected { attempts.yield(true) }
       // The first attempt may have failed before its event was observed.
-      if change.isInitial, case .unavailable(let reason) = change.new, !hasReason.isSet {
+      if change.isInitial, case .unavailable(let reason) = change.new,
+        !hasReason.isSet.withLock({ $0 })
+      {
         Output.note(MessageText.printable(reason))
         attempts.yield(false)
       }
@@ -234,8 +227,5 @@ final class Session: Sendable {
 
 /// A flag that closures share.
 private final class Flag: Sendable {
-  private let state = Atomic(false)
-
-  var isSet: Bool { state.load(ordering: .relaxed) }
-  func set() { state.store(true, ordering: .relaxed) }
+  let isSet = Locked(false)
 }

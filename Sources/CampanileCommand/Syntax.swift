@@ -32,17 +32,16 @@ struct Syntax {
   ]
 
   /// Throws unless a command line has the right operands, and only options of this command.
-  func check(_ words: Words, _ given: [String]) throws(Arguments.Mistake) {
-    if given.count > operands.count {
-      throw Arguments.Mistake(
-        description: "'\(given[operands.count])' is one too many: campanile \(form).")
-    }
-    if given.count < operands.count {
-      throw Arguments.Mistake(
-        description: "\(operands[given.count]) is missing: campanile \(form).")
-    }
-    for option in words.options.keys where option != .receiver && !options.contains(option) {
-      throw Arguments.Mistake(description: "\(name) takes no --\(option); see campanile help.")
+  func accept(_ words: Words, _ given: [String]) throws(Arguments.Mistake) {
+    let expected = operands.count
+    try check(
+      given.count <= expected, "'\(given[expected])' is one too many: campanile \(form).")
+    try check(
+      given.count >= expected, "\(operands[given.count]) is missing: campanile \(form).")
+    for option in words.options.keys {
+      try check(
+        option == .receiver || options.contains(option),
+        "\(name) takes no --\(option); see campanile help.")
     }
   }
 
@@ -96,35 +95,28 @@ enum Option: String, CaseIterable, CustomStringConvertible {
   var isFile: Bool { value == "PATH" && self != .folder }
 
   /// The placeholder of the option's value, if it has one.
-  var value: String? {
-    switch self {
-    case .bus, .user, .group: "NAME"
-    case .folder, .password, .nkey, .creds, .ca: "PATH"
-    case .nats: "URL"
-    case .count, .bytes: "N"
-    case .within: "SECONDS"
-    case .json, .version, .help, .receiver: nil
-    }
-  }
+  var value: String? { help.value }
 
-  var summary: String {
+  var summary: String { help.summary }
+
+  private var help: (value: String?, summary: String) {
     switch self {
-    case .bus: "the bus; default unless said"
-    case .folder: "where the buses are; the user's folder unless said"
-    case .nats: "NATS servers, separated by commas, instead of a bus of this host"
-    case .user: "the user at the NATS servers, with --password"
-    case .password: "a file with the password of the user"
-    case .nkey: "a file with the seed of an NKey for the NATS servers"
-    case .creds: "the credentials file for the NATS servers"
-    case .ca: "a file with the certificates to trust instead of the system's"
-    case .group: "listen: shares the messages with those who name the same group"
-    case .json: "listen: an object a line, with subject, from, version and message"
-    case .count: "listen: ends after N messages; bench: posts N messages"
-    case .within: "request: waits so long for an answer; 5 unless said"
-    case .bytes: "bench: the length of a message; 128 unless said"
-    case .version: "writes the version"
-    case .help: "writes this text"
-    case .receiver: ""
+    case .bus: ("NAME", "the bus; default unless said")
+    case .folder: ("PATH", "where the buses are; the user's folder unless said")
+    case .nats: ("URL", "NATS servers, separated by commas, instead of a bus of this host")
+    case .user: ("NAME", "the user at the NATS servers, with --password")
+    case .password: ("PATH", "a file with the password of the user")
+    case .nkey: ("PATH", "a file with the seed of an NKey for the NATS servers")
+    case .creds: ("PATH", "the credentials file for the NATS servers")
+    case .ca: ("PATH", "a file with the certificates to trust instead of the system's")
+    case .group: ("NAME", "listen: shares the messages with those who name the same group")
+    case .json: (nil, "listen: an object a line, with subject, from, version and message")
+    case .count: ("N", "listen: ends after N messages; bench: posts N messages")
+    case .within: ("SECONDS", "request: waits so long for an answer; 5 unless said")
+    case .bytes: ("N", "bench: the length of a message; 128 unless said")
+    case .version: (nil, "writes the version")
+    case .help: (nil, "writes this text")
+    case .receiver: (nil, "")
     }
   }
 }

@@ -91,16 +91,11 @@ open class NotificationQueue: NSObject {
   ) {
     let modes = modes ?? [.default]
     dequeueNotifications(matching: notification, coalesceMask: coalesceMask)
-    switch postingStyle {
-    case .now:
-      let mode = RunLoop.current.currentMode
-      if mode.map({ modes.contains($0) }) ?? true { waiting.center.post(notification) }
-    case .asap: waiting.append(notification, whenIdle: false, modes)
-    case .whenIdle: waiting.append(notification, whenIdle: true, modes)
-    #if canImport(Darwin)
-      @unknown default: waiting.append(notification, whenIdle: false, modes)
-    #endif
+    guard postingStyle == .now else {
+      return waiting.append(notification, whenIdle: postingStyle == .whenIdle, modes)
     }
+    let mode = RunLoop.current.currentMode
+    if mode.map({ modes.contains($0) }) ?? true { waiting.center.post(notification) }
   }
 
   /// Removes the waiting notifications that match.

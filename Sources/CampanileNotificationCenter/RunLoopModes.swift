@@ -11,14 +11,9 @@ extension Collection<RunLoop.Mode> {
 }
 
 extension RunLoop.Mode {
-  #if canImport(Darwin)
-    /// The modes that `.common` includes in an application.
-    fileprivate static let commonModes: Set = [
-      RunLoop.Mode.default, RunLoop.Mode("NSEventTrackingRunLoopMode"),
-      RunLoop.Mode("NSModalPanelRunLoopMode"), RunLoop.Mode("UITrackingRunLoopMode"),
-    ]
-  #else
-    /// The modes that `.common` includes.
-    fileprivate static let commonModes: Set = [RunLoop.Mode.default]
-  #endif
+  /// The modes that `.common` includes; other platforms than Apple's have the first alone.
+  fileprivate static let commonModes: Set = [
+    RunLoop.Mode.default, RunLoop.Mode("NSEventTrackingRunLoopMode"),
+    RunLoop.Mode("NSModalPanelRunLoopMode"), RunLoop.Mode("UITrackingRunLoopMode"),
+  ]
 }

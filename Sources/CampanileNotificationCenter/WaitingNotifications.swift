@@ -62,12 +62,7 @@ final class WaitingNotifications: Sendable {
     /// Removes from each line what `removal` removes.
     mutating func remove(_ removal: (inout WaitingLine<Label, Entry>) -> [Entry]) -> [Entry] {
       var removed: [Entry] = []
-      var index = lines.startIndex
-      // Changed in place: a loop over the indices would keep a copy.
-      while index < lines.endIndex {
-        removed += removal(&lines.values[index])
-        lines.formIndex(after: &index)
-      }
+      for time in Array(lines.keys) { removed += removal(&lines[time]!) }
       return removed
     }
   }
@@ -101,8 +96,7 @@ final class WaitingNotifications: Sendable {
     guard onName || onSender else { return }
     guard onSender else {
       let label = Label.name(notification.name)
-      remove { $0.removeAll(labeled: label) }
-      return
+      return remove { $0.removeAll(labeled: label) }
     }
     guard let sender = sender(of: notification), let waiting = WaitingSender(sender) else {
       return
@@ -117,10 +111,9 @@ final class WaitingNotifications: Sendable {
     let candidates = state.withLock { state in
       state.lines.values.flatMap { $0.elements(labeled: label) }
     }
-    let equal = candidates.filter { candidate in
+    let ids = candidates.filter { candidate in
       if case .value(let other) = candidate.element.sender { value.isEqual(other) } else { false }
-    }
-    let ids = equal.map(\.id)
+    }.map(\.id)
     remove { $0.removeAll(ids) }
   }
 
@@ -153,22 +146,15 @@ final class WaitingNotifications: Sendable {
       let isBusy = state.hasEntry { !$0.whenIdle && $0.isDue(in: mode, modes) }
       return (state.lastID, !isBusy)
     }
-    while let notification = next(upTo: last, whenIdle: isIdle, in: mode, modes) {
-      center.post(notification)
+    while let entry = state.withLock({ state in
+      state.popFirst(upTo: last) { $0.whenIdle == isIdle && $0.isDue(in: mode, modes) }
+    }) {
+      center.post(entry.notification.notification)
     }
     let mustSchedule = state.withLock { state in
       state.hasEntry { $0.modes == modes } && state.scheduled.insert(modes).inserted
     }
     if mustSchedule { schedule(modes) }
-  }
-
-  private func next(
-    upTo last: UInt64, whenIdle: Bool, in mode: RunLoop.Mode?, _ modes: Set<RunLoop.Mode>
-  ) -> Notification? {
-    let entry = state.withLock { state -> Entry? in
-      state.popFirst(upTo: last) { $0.whenIdle == whenIdle && $0.isDue(in: mode, modes) }
-    }
-    return entry?.notification.notification
   }
 }
 
