@@ -394,7 +394,7 @@ inline askLate(g, i) {
 inline takeOver(g, i, m) {
   p = H.log[m];
   isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && top[m] <= H.recovered;
-  z = (top[m] -> top[m] : H.recovered);
+  z = (top[m] -> top[m] : POSITION(GENERATION(H.joinedAt[i]), 7));
   if
   :: p == 0 && !isLate -> sequence(g, m, i); p = H.log[m]
   :: p == 0 && isLate && (z > H.gap || NUMBER(m) > H.known[SENDER(m)]) -> tooLate = MAX(tooLate, z)
@@ -406,7 +406,6 @@ inline takeOver(g, i, m) {
 
 /* HubState.repair: nobody who comes late is behind the hub's log. */
 inline repair(g, i) {
-  drop(H.missing, i);
   report(g, i, H.overdue);
   assert(H.joinedAt[i] >= H.gap);
   tooLate = 0;
@@ -415,7 +414,7 @@ inline repair(g, i) {
   step(NO_TAKING_OVER, eachMerged(takeOver(g, i, best)));
   each (n, MEMBERS) { when(n != i && H.stage[n] == isOpen, report(g, n, tooLate)) }
   H.overdue = MAX(H.overdue, tooLate);
-  when(H.missing && H.since > H.joinedAt[i] || GENERATION(H.joinedAt[i]) > GENERATION(H.recovered),
+  when((H.missing & ~(1 << i)) && H.since > H.joinedAt[i] || GENERATION(H.joinedAt[i]) > GENERATION(H.recovered),
     down(g, i) ! lost(0, POSITION(g, H.last)));
   beginMerge();
   each (k, MESSAGES) { when(H.log[k] && !offers(i, k), unite(k, H.log[k], 0)) }

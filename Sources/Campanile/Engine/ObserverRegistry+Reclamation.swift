@@ -63,7 +63,7 @@ struct LimboList {
 
 /// A caller that waits for posts to leave, which is retired like what they may hold: its release
 /// resumes it.
-private final class Waiter: Sendable {
+final class Waiter: Sendable {
   private let resume: @Sendable () -> Void
 
   init(_ resume: @escaping @Sendable () -> Void) { self.resume = resume }
@@ -134,12 +134,18 @@ extension ObserverRegistry {
   ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
-    let waiter = resume.map { Waiter($0) }
-    // Released under no lock, and last.
-    defer { withExtendedLifetime(waiter) {} }
+    var waiter: Waiter?
+    // Under no lock, and last. A waiter that no post keeps is released here too.
+    defer { if waiter == nil { resume?() } }
+    func wait(for posts: [Ticket], _ state: inout State) {
+      guard let resume, !posts.isEmpty else { return }
+      let new = Waiter(resume)
+      waiter = new
+      keep(new, since: id, for: posts, &state)
+    }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
       guard let index = list.index(of: id, held) else {
-        if let waiter { keep(waiter, since: id, for: scan(since: id, &state, held), &state) }
+        if resume != nil { wait(for: scan(since: id, &state, held), &state) }
         return nil
       }
       unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
@@ -156,7 +162,7 @@ extension ObserverRegistry {
         mayBeRunning = posts.contains {
           $0.upperBound >= id && $0.thread != ThreadRecord.addressInScans
         }
-        if let waiter { keep(waiter, since: id, for: posts, &state) }
+        wait(for: posts, &state)
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }

@@ -71,11 +71,11 @@ package struct SourceList<Value>: Sendable {
     if owner != nil || lifetime != nil || onEnd != nil {
       traits.details = ObserverDetails(
         swept: owner, sweptType: owner?.object.map { type(of: $0) },
-        delivery: Delivery.immediate.description
-      ) {
-        lifetime?.remove($0)
-        onEnd?()
-      }
+        delivery: Delivery.immediate.description,
+        onEnd: {
+          lifetime?.remove($0)
+          onEnd?()
+        })
     }
     let observer = AnyObserver.direct(traits, body)
     let registration = registry.add(observer, isSwept: owner != nil) { _, _ in list }

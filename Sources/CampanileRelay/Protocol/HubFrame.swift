@@ -9,8 +9,8 @@ enum HubFrame: Hashable, WireFrame {
   /// The member is part of the generation.
   ///
   /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
-  /// sequenced. The members of earlier generations that live, and are `missing`, have not said what
-  /// they have.
+  /// sequenced. The `missing` members of earlier generations, which live, had not said what they have
+  /// when the generation began.
   case open(position: Position, ownNumber: UInt64, missing: [MemberID])
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)

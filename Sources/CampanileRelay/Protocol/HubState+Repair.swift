@@ -18,15 +18,15 @@ extension HubState {
 
   /// Opens a late member, whose log is there.
   mutating func repair(_ place: Int, _ actions: inout [HubAction]) {
-    missing.remove(members[place].peer.id)
     report(late, to: place, &actions)
     let offered = takeOver(from: place, &actions)
     // Entries that the member has are not sent to it, and its offer is settled.
     let merged = Recovered.merge(log.entries(since: .none))
       .filter { !offered.contains($0.message.key) }
     // The messages that the log never had are lost, and nobody knows how many they are. Another one
-    // that is missing may alone have what came before the recovery.
-    var floor = max(log.floor, gap, missing.isEmpty ? .none : since)
+    // that was missing, too, may alone have what came before the recovery.
+    let isAlone = missing.isSubset(of: [members[place].peer.id])
+    var floor = max(log.floor, gap, isAlone ? .none : since)
     // Its generation began without the members that took part in the recovery.
     let joinedAt = members[place].joinedAt
     if joinedAt.generation > recovered.generation, joinedAt.generation < generation { floor = last }
@@ -60,7 +60,11 @@ extension HubState {
         if isNews, message.position == .none || message.position > recovered {
           position = sequence(message, from: place, &actions)
         } else {
-          if message.position == .none { message.position = recovered }
+          if message.position == .none {
+            // A hub of the member's generation has given it one, which nobody knows.
+            message.position = members[place].joinedAt
+            message.position.sequence = .max
+          }
           // Others are those that the hub may have forgotten.
           if isNews || message.position > floor {
             late[message.subject] = max(late[message.subject] ?? .none, message.position)
@@ -90,6 +94,6 @@ extension HubState {
         && (position > member.joinedAt || position.generation < member.joinedAt.generation)
     }
     guard let last = lacked.values.max() else { return }
-    send(.lost([.unknown(before: last)]), to: place, &actions)
+    send(.lost([.unknown(before: min(last, self.last))]), to: place, &actions)
   }
 }

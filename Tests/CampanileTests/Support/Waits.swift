@@ -8,7 +8,7 @@ extension Registration {
   func waitUntilWaitedFor(or isOver: () -> Bool) {
     let limit = ContinuousClock.now + patience
     while !isOver(), ContinuousClock.now < limit,
-      list.registry.withState({ $0.limbo.allSatisfy(\.resumes.isEmpty) })
+      list.registry.withState({ !$0.limbo.contains { $0.objects.contains { $0 is Waiter } } })
     {
       sched_yield()
     }
