@@ -241,7 +241,7 @@ final class HubServer: Sendable {
   /// Removes what a member has left in the folder, if its process has died.
   private func removeLock(of id: ConnectionID) {
     guard let folder, let member = state.withLock({ $0.hub.member(of: id) }) else { return }
-    _ = folder.isDead(member.rawValue)
+    if folder.isDead(member.rawValue) { act { $0.hub.died(member, &$1) } }
   }
 
   private func tick() {

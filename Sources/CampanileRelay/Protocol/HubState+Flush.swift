@@ -59,7 +59,11 @@ extension HubState {
       case .greeting, .joining, .recovering: nil
       }
     }
-    return min(missing.isEmpty ? last : gap, positions.min() ?? last)
+    // One that has not come yet has what the others had when the hub was chosen.
+    let haveAllCome = missing.allSatisfy { id in
+      members.contains { $0.peer.id == id && $0.stage == .open }
+    }
+    return min(haveAllCome ? last : gap, positions.min() ?? last)
   }
 
   /// All that was sent to a member has been written.

@@ -191,7 +191,6 @@ extension HubState {
   /// Makes a member part of the generation.
   mutating func open(_ place: Int, _ actions: inout [HubAction]) {
     members[place].stage = .open
-    missing.remove(members[place].peer.id)
     members[place].sent = last
     let ownNumber = known[members[place].peer.id] ?? 0
     send(
