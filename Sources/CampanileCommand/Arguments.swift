@@ -2,7 +2,7 @@ import CampanileRelay
 
 /// The parsed command line.
 struct Arguments {
-  /// What a command does.
+  /// The work of a command.
   enum Action {
     /// Writes a text.
     case write(String)

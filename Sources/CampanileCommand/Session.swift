@@ -6,7 +6,7 @@ import Foundation
 
 /// A bus of this host, or NATS servers.
 struct BusName: Sendable {
-  /// What the command line says of it.
+  /// The options of the command line.
   var given: [Option: String] = [:]
   /// The contents of the files that have a secret.
   private var secrets: [Option: String] = [:]

@@ -19,19 +19,19 @@ public final class Lifetime: Sendable {
 }
 
 extension ObserverRegistry {
-  /// What ends with an owner; `nil` if it has no lifetime.
+  /// The end actions of an owner; `nil` if it has no lifetime.
   func lifetime(ofOwner owner: AnyObject) -> EndActions? {
     ownerLifetimes.find(in: owner, EndActions.of)
   }
 
-  /// What ends with a subject; `nil` if it has no lifetime.
+  /// Those of a subject; `nil` if it has no lifetime.
   func lifetime(ofSubject subject: AnyObject) -> EndActions? {
     subjectLifetimes.find(in: subject, EndActions.of)
   }
 }
 
 extension EndActions {
-  /// What ends with an object; `nil` if it has no lifetime.
+  /// Those of an object; `nil` if it has no lifetime.
   @inline(never)
   package static func of(_ object: AnyObject) -> EndActions? {
     (object as? any LifetimeOwner)?.lifetime.storage

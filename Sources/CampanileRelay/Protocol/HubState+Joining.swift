@@ -180,7 +180,7 @@ extension HubState {
         send(frame, to: place, &actions)
         continue
       }
-      // What is older it had, or did not subscribe to.
+      // Older messages it had, or did not subscribe to.
       guard message.position > member.joinedAt, message.sender != member.peer.id,
         message.number > highest[message.sender] ?? 0, hears(message.subject)
       else { continue }

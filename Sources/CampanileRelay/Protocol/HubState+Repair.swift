@@ -11,7 +11,7 @@ extension HubState {
       (since, gap, recovered) = (joinedAt, joinedAt, joinedAt)
     }
     lastToken += 1
-    // What others lack of older generations, nobody knows.
+    // It is not known what others lack of older generations.
     let isOlder = joinedAt.generation < since.generation
     ask(place, since: isOlder ? .none : min(since, joinedAt), &actions)
   }
