@@ -29,7 +29,7 @@ func derived(_ center: MessageCenter, _ track: ReadOnlyState<Track>, favorite: T
   _ = center.messages(of: TrackChanged.self).filter { $0.track == favorite }
   // expect-error: loses global actor 'MainActor'
   _ = track.map(caption)
-  // expect-error: (aka '@Sendable (Track) -> String') may introduce data races
+  // expect-error: to '@Sendable (Track) -> String' may introduce data races
   _ = track.map(\.caption)
 }
 
