@@ -115,6 +115,8 @@ struct StreamResponse: Decodable {
   }
 
   var error: Failure?
+  /// Whether a consumer is paused by an administrator.
+  var paused: Bool?
   /// The numbers of the last message that a consumer has sent.
   var delivered: Delivered?
   /// When a stream was created.

@@ -47,6 +47,12 @@
         pull()
         // Without a connection or a pull, the server has not said so.
         if isAnother { return reportDeletion() }
+        // Its pulls have heartbeats nevertheless.
+        if response.paused == true {
+          return report(
+            "The consumer \"\(consumer)\" is paused, and sends nothing until the pause ends. "
+              + "The command \"nats consumer resume\" ends it.")
+        }
       default: break
       }
       return nil

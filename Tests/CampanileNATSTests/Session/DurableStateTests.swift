@@ -727,6 +727,19 @@
         ])
     }
 
+    @Test("That its consumer is paused is reported, and what comes later is heard")
+    func paused() {
+      var state = located("me")
+      let reason = answer(&state, #"{"paused":true,"pause_remaining":1000}"#)
+      #expect(reason?.contains("\"me\" is paused") == true)
+      #expect(state.isReady)
+      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.me"])
+      let reply = "$JS.ACK.S.me.1.11.1.0.0"
+      #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      var other = located("me")
+      #expect(answer(&other, #"{"paused":false}"#) == nil)
+    }
+
     @Test("A relay that only posts creates the stream again, too")
     func createdAgainByPoster() {
       var state = DurableState(options(nil, creating: ["a"]), id: "x")
