@@ -32,15 +32,16 @@
  * step ONLY_SINCE_COLLECTED     CampanileRelay/Protocol/HubState+Joining.swift:endGathering    more of it, if one is missing who may lack more (run 4)
  * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts (run 4)
  * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now (run 4)
- * step NO_AWAY                  CampanileRelay/Protocol/HubState+Joining.swift:endGathering    who was missing at the last hub is late at the next (run 4)
- * step NO_REPORT                CampanileRelay/Protocol/HubState+Repair.swift:report           what comes too late is reported (run 4)
+ * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known (run 4)
+ * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for (run 4)
+ * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported (run 4)
  *
- * A message of a sender whose process was stopped together with its hub may be too late, and those that may
- * lack it are told that something is lost. Elsewhere that is a fault.
+ * A message of a sender whose process was stopped together with its hub may be too late, and is reported
+ * as lost. Elsewhere that is a fault. Who was told of a loss never hears the message.
  *
  * NO_NUMBERS leaves out three things, each of which suffices: a hub that drops numbers it knows, the number
  * in `open`, and `sequenced` for what was recovered. No search finds these missing: MemberState.isNews;
- * that HubState.give passes over what is older than what a member has; and that it tells
+ * HubState.covers; that HubState.give passes over what is older than what a member has; and that it tells
  * members in a recovery the new positions of what they have. Bounded logs, slow members, patterns,
  * requests, flush, `pong`, members that answer late, and deaths of members without a hub are left out.
  *
@@ -70,6 +71,7 @@
 #define POSITION(g, sequence) ((REUSED_GENERATION -> 1 : g) * 8 + (sequence))
 #define GENERATION(p) ((p) / 8)
 #define NONE 255        /* no entry in a log */
+#define FORGOTTEN 254   /* an entry without a payload, in place of `after` */
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define has(set, x) ((set) & (1 << (x)))
@@ -77,7 +79,7 @@
 #define drop(set, x) set = set & ~(1 << (x))
 #define each(n, count) for (n : 0 .. (count) - 1)
 
-mtype = { hello, message, collect, collected, sequenced, open, lost };
+mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
 /* Stages of members and phases of hubs. */
 mtype = { nothing, away, joining, recovering, late, isOpen, gathering };
 
@@ -94,18 +96,25 @@ chan downs[GENS * MEMBERS] = [12] of { mtype, byte, short };
 byte highest = 1;
 #define OWNER(i) (OWNED -> i : MEMBERS)
 
+/* A recovery that matters later is that of the second generation. */
+typedef Recovery {
+  bool isKnown;
+  byte since, last;
+}
+#define setRecovery(r, is, from, to) r.isKnown = is; r.since = from; r.last = to
+
 /* MemberState */
 typedef Member {
   mtype stage;
   bool dead;
   byte at;                /* the generation of its hub */
   byte position, horizon;
-  byte log;               /* what it posted or heard */
+  byte log, forgot;       /* what it posted, heard or forgot; and the last alone */
   byte pos[MESSAGES], after[MESSAGES];
   byte sent, sequencedNumber;
-  byte heard;             /* what was delivered */
-  bool isLacking;         /* it was told that something is lost, and nobody knows how much */
-  byte missing;           /* who was missing when the second generation began */
+  byte passed;            /* what it was told: messages and losses */
+  byte heard, reported;   /* what the search watches: what was delivered, and reported as lost */
+  Recovery second;
 }
 Member member[MEMBERS];
 byte due[MESSAGES];       /* who is to hear a message */
@@ -115,16 +124,17 @@ byte everOpen;
 typedef Hub {
   mtype phase;
   bool alive, stopped, checked;
-  byte owner, last, since, gap, recovered;
+  bool lacksMember;     /* HubState.missing */
+  byte owner, last, since, gap;
   byte stable;            /* the highest that it can be: the lowest position of all members */
-  byte overdue;           /* the last position of what came too late */
-  byte missing;
+  Recovery own, second;
   byte known[2];          /* the highest number of each sender */
   byte log[MESSAGES];     /* positions */
+  byte forgotten;
   byte waits;             /* who has not answered `collect` */
   byte joined, expected;
   mtype stage[MEMBERS];
-  byte joinedAt[MEMBERS], lacked[MEMBERS];
+  byte joinedAt[MEMBERS];
   byte entries[MEMBERS * MESSAGES], afters[MEMBERS * MESSAGES];
 }
 Hub hub[GENS + 1];
@@ -137,9 +147,10 @@ Hub hub[GENS + 1];
 /* Work space, without meaning between steps. */
 hidden byte n, k, best, x, y, z;
 hidden byte place[MESSAGES], top[MESSAGES];
-hidden byte unknown, todo;
+hidden byte unknown, payloads, todo;
 hidden byte f[6];
-hidden byte p, tooLate, isLate;
+hidden byte p, since, last, lowest;
+hidden byte covers, isLate;
 
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
 #define isRunning(i) (!M.dead && !isHeldUp(i))
@@ -162,16 +173,16 @@ inline sendOwn(i) {
 }
 
 /* MemberState.isNews */
-#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(M.heard, SENDER(m)))
+#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(M.passed, SENDER(m)))
 
 /* MemberState.receive */
 inline receive(i, m, to) {
   advance(i, to);
   when(isNews(i, m),
-    assert(!has(M.heard, m));
+    assert(!has(M.heard | M.reported, m));
     /* In the order of the sender, and no answer before its question. */
     assert(m != 0 || !(M.heard & 6));
-    add(M.heard, m); add(M.log, m);
+    add(M.passed, m); add(M.heard, m); add(M.log, m);
     M.pos[m] = to;
     M.horizon = MAX(M.horizon, to))
 }
@@ -197,7 +208,7 @@ inline leave(i) {
 inline join(i) {
   M.at = highest;
   M.stage = joining;
-  up(M.at, i) ! hello(M.position, M.missing, 0, 0, 0, 0)
+  up(M.at, i) ! hello(M.position, M.second.isKnown, M.second.since, M.second.last, 0, 0)
 }
 
 /* BusFolder.claim, MemberLink.become, BusFolder.livingMembers */
@@ -209,13 +220,20 @@ inline claim(i) {
   /* Those who live and were there, but for the one in whose process the silent hub is. */
   hub[highest].expected = everOpen;
   hub[highest].stable = NONE;
+  x = NONE;
   each (n, MEMBERS) {
     hub[highest].stage[n] = nothing;
     when(member[n].stage != away, add(hub[highest].expected, n));
     when(!member[n].dead && has(everOpen, n),
-      hub[highest].stable = MIN(hub[highest].stable, member[n].position));
-    when(!member[n].dead && isHeldUp(n), add(hub[highest].missing, n));
+      hub[highest].stable = MIN(hub[highest].stable, member[n].position);
+      when(member[n].second.isKnown, x = member[n].second.since));
+    when(!member[n].dead && isHeldUp(n), hub[highest].lacksMember = true);
     when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
+  }
+  /* What a hub says is stable is nothing that it collected, as long as somebody is missing. */
+  each (n, MEMBERS) {
+    when(!member[n].dead && has(everOpen, n) && GENERATION(member[n].position) < 2,
+      hub[highest].stable = MIN(hub[highest].stable, x))
   }
   n = 0
 }
@@ -251,14 +269,20 @@ end:
         when(has(M.log, a), M.pos[a] = b; M.after[a] = 0);
         when(SENDER(a) == i,
           M.sequencedNumber = MAX(M.sequencedNumber, NUMBER(a)); M.horizon = MAX(M.horizon, b))
-      :: kind == lost -> M.isLacking = true; advance(i, b)
+      /* MemberState.missed */
+      :: kind == missed ->
+        when(SENDER(a) != i && !has(M.log | M.reported, a),
+          add(M.reported, a); add(M.log, a); add(M.forgot, a); M.pos[a] = b)
+      :: kind == lost ->
+        when(isNews(i, a), add(M.passed, a); add(M.reported, a));
+        advance(i, b)
       /* MemberState.collect */
       :: kind == collect ->
         each (n, MESSAGES) {
           if
           :: !NO_COLLECTING && has(M.log, n) && (!ONLY_OWN_COLLECTED || SENDER(n) == i) &&
               (!M.pos[n] || M.pos[n] > a) ->
-            f[n] = M.pos[n]; f[n + 3] = M.after[n]
+            f[n] = M.pos[n]; f[n + 3] = (has(M.forgot, n) -> FORGOTTEN : M.after[n])
           :: else -> f[n] = NONE; f[n + 3] = 0
           fi
         }
@@ -267,7 +291,7 @@ end:
       :: kind == open ->
         M.stage = isOpen;
         add(everOpen, i);
-        when(M.at == 2 && GENS > 2, M.missing = b >> 2);
+        when(M.at == 2 && GENS > 2, setRecovery(M.second, true, (b >> 2) & 31, b >> 7));
         advance(i, a);
         step(NO_RESENDING, M.sequencedNumber = MAX(M.sequencedNumber, MIN(b & 3, LAST_NUMBER(i))));
         M.sent = (NO_RESENDING -> LAST_NUMBER(i) : M.sequencedNumber);
@@ -278,32 +302,58 @@ end:
   od
 }
 
+#define tell(g, i, m, to, isForgotten) down(g, i) ! ((isForgotten) -> lost : message), m, to
+
 /* HubState.sequence: to all that are open, but for the one it comes from */
-inline sequence(g, m, from) {
+inline sequence(g, m, isForgotten, from) {
   H.last++;
   assert(H.log[m] == 0);
   H.log[m] = POSITION(g, H.last);
   H.known[SENDER(m)] = NUMBER(m);
-  each (n, MEMBERS) { when(n != from && H.stage[n] == isOpen, down(g, n) ! message(m, H.log[m])) }
+  when(isForgotten, add(H.forgotten, m));
+  each (n, MEMBERS) {
+    when(n != from && H.stage[n] == isOpen, tell(g, n, m, H.log[m], isForgotten))
+  }
 }
 
-/* HubState.report */
-#define report(g, i, to) \
-  when((to) && H.joinedAt[i] && \
-      ((to) > H.joinedAt[i] || GENERATION(to) < GENERATION(H.joinedAt[i])), \
-    step(NO_REPORT, down(g, i) ! lost(0, to)))
+/* HubState.reportMissed */
+#define reportMissed(g, i, m, to) step(NO_MISSED, down(g, i) ! missed(m, ((to) -> (to) : H.own.last)))
+
+/* HubState.recovery: the first that could have had a message of a generation */
+inline findRecovery(g, generation) {
+  if
+  :: !NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.isKnown -> since = H.second.since; last = H.second.last
+  :: else ->
+    since = (H.own.isKnown && (generation) < g -> H.own.since : NONE);
+    last = (H.own.isKnown && (generation) < g -> H.own.last : NONE)
+  fi
+}
+
+/* HubState.lowest */
+inline findLowest(g, j) {
+  lowest = j;
+  step(NO_LOWEST, findRecovery(g, GENERATION(j)); lowest = MIN(lowest, since))
+}
+
+/* HubState.covers */
+inline findCovers(g, to, j) {
+  last = j;
+  when(GENERATION(to) < GENERATION(j), findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last));
+  covers = (to) <= last
+}
 
 /* Recovered.unite: one entry of a log joins what is known of the message */
 inline unite(m, to, after_) {
   when((to) != NONE,
-    place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * (after_) + 1));
+    place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * ((after_) & 127) + 1));
     top[m] = (top[m] == NONE -> (to) : MAX(top[m], to));
-    when((to) == 0, add(unknown, m)))
+    when((to) == 0, add(unknown, m));
+    when((after_) != FORGOTTEN, add(payloads, m)))
 }
 
 /* Recovered.merge */
 inline beginMerge() {
-  unknown = 0;
+  unknown = 0; payloads = 0;
   each (n, MESSAGES) { top[n] = NONE; place[n] = NONE }
 }
 
@@ -328,22 +378,35 @@ inline next() {
 }
 
 #define offers(i, m) (entry(i, m) != NONE)
+#define isForgotten(m) (!has(payloads, m))
+/* HubState.origin, or NONE */
+#define origin(g, m) \
+  (GENERATION(top[m]) < g -> GENERATION(top[m]) : \
+    (H.stage[SENDER(m)] == recovering -> GENERATION(H.joinedAt[SENDER(m)]) : NONE))
 
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
+  x = H.joinedAt[i];
+  findCovers(g, top[m], x);
   if
   /* Its log is to say what the others' say. */
   :: offers(i, m) -> when(!NO_NUMBERS && entry(i, m) != top[m], down(g, i) ! sequenced(m, top[m]))
-  :: !offers(i, m) && SENDER(m) != i && top[m] > H.joinedAt[i] && !(m == 0 && offers(i, 1)) ->
-    step(NO_GIVING, down(g, i) ! message(m, top[m]))
-  :: else
+  :: SENDER(m) == i && !offers(i, m)
+  :: SENDER(m) != i && !offers(i, m) && covers ->
+    when(GENERATION(top[m]) < GENERATION(x) && top[m] > H.since, reportMissed(g, i, m, top[m]))
+  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) ->
+    z = origin(g, m);
+    when(z < GENERATION(x),
+      findRecovery(g, z); z = (last == NONE -> POSITION(z, 0) : last); reportMissed(g, i, m, z))
+  :: else -> z = isForgotten(m); step(NO_GIVING, tell(g, i, m, top[m], z))
   fi
 }
 
 /* HubState.open */
 inline openMember(g, i) {
   H.stage[i] = isOpen;
-  down(g, i) ! open(POSITION(g, H.last), (NO_NUMBERS || i == C -> 0 : H.known[i]) | H.missing << 2)
+  down(g, i) ! open(POSITION(g, H.last),
+    (NO_NUMBERS || i == C -> 0 : H.known[i]) | H.own.since << 2 | H.own.last << 7)
 }
 
 #define openWaiting(g) \
@@ -357,6 +420,9 @@ inline forgetCollected(g) {
   n = 0
 }
 
+/* MessageLog.append */
+#define keep(g, m, to) H.log[m] = to; when(isForgotten(m), add(H.forgotten, m))
+
 /* HubState.endRecovery, recover */
 inline recover(g) {
   beginMerge();
@@ -365,11 +431,11 @@ inline recover(g) {
     when(H.stage[y] == recovering, mergeEntries(g, y); z = MAX(z, H.joinedAt[y]))
   }
   each (k, MESSAGES) { z = (top[k] != NONE -> MAX(z, top[k]) : z) }
-  H.recovered = z;
+  setRecovery(H.own, true, H.since, z);
   moved(OPEN_BEFORE_GIVING, openWaiting(g);)
   eachMerged(
     when(top[best] == 0, H.last++; top[best] = POSITION(g, H.last));
-    H.log[best] = top[best];
+    keep(g, best, top[best]);
     H.known[SENDER(best)] = MAX(H.known[SENDER(best)], NUMBER(best));
     each (y, MEMBERS) {
       when(H.stage[y] == recovering || H.stage[y] == isOpen, giveOne(g, y, best))
@@ -383,41 +449,51 @@ inline recover(g) {
 /* HubState.askLate */
 inline askLate(g, i) {
   x = H.joinedAt[i];
-  when(H.recovered == 0 && GENERATION(x) < g, H.since = x; H.gap = x; H.recovered = x);
-  z = (GENERATION(x) < GENERATION(H.since) -> 0 : MIN(H.since, x));
+  when(H.own.last == 0 && GENERATION(x) < g, H.since = x; H.gap = x; setRecovery(H.own, true, x, x));
+  findLowest(g, x);
+  z = MIN(H.since, lowest);
   ask(g, i, z)
 }
 
 #define askAllLate(g) each (y, MEMBERS) { when(H.stage[y] == late, askLate(g, y)) }
 
-/* HubState.takeOver: one message of its log */
+/* HubState.takeOver, reportLate: one message of its log */
 inline takeOver(g, i, m) {
   p = H.log[m];
-  isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && top[m] <= H.recovered;
-  z = (top[m] -> top[m] : POSITION(GENERATION(H.joinedAt[i]), 7));
+  findRecovery(g, GENERATION(top[m]));
+  isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && last != NONE && top[m] <= last;
   if
-  :: p == 0 && !isLate -> sequence(g, m, i); p = H.log[m]
-  :: p == 0 && isLate && (z > H.gap || NUMBER(m) > H.known[SENDER(m)]) -> tooLate = MAX(tooLate, z)
+  :: p == 0 && !isLate ->
+    z = isForgotten(m);
+    sequence(g, m, z, i);
+    p = H.log[m]
+  :: p == 0 && isLate ->
+    each (n, MEMBERS) {
+      when(n != i && H.stage[n] == isOpen && SENDER(m) != n && H.joinedAt[n] && (top[m] == 0 ||
+          H.joinedAt[n] < top[m] || GENERATION(H.joinedAt[n]) > GENERATION(top[m])),
+        reportMissed(g, n, m, top[m]))
+    }
+    z = (top[m] -> top[m] : H.own.last);
+    keep(g, m, z)
   :: else
   fi;
   when((p == 0 || p != top[m]) && (p != 0 && !(OLD_POSITION && SENDER(m) == i) || SENDER(m) == i && has(unknown, m)),
-    down(g, i) ! sequenced(m, (p -> p : H.recovered)))
+    down(g, i) ! sequenced(m, (p -> p : H.own.last)))
 }
 
 /* HubState.repair: nobody who comes late is behind the hub's log. */
 inline repair(g, i) {
-  report(g, i, H.overdue);
-  assert(H.joinedAt[i] >= H.gap);
-  tooLate = 0;
+  x = H.joinedAt[i];
+  findLowest(g, x);
+  assert(lowest >= H.gap);
   beginMerge();
   mergeEntries(g, i);
   step(NO_TAKING_OVER, eachMerged(takeOver(g, i, best)));
-  each (n, MEMBERS) { when(n != i && H.stage[n] == isOpen, report(g, n, tooLate)) }
-  H.overdue = MAX(H.overdue, tooLate);
-  when((H.missing & ~(1 << i)) && H.since > H.joinedAt[i] || GENERATION(H.joinedAt[i]) > GENERATION(H.recovered),
-    down(g, i) ! lost(0, POSITION(g, H.last)));
   beginMerge();
-  each (k, MESSAGES) { when(H.log[k] && !offers(i, k), unite(k, H.log[k], 0)) }
+  each (k, MESSAGES) {
+    z = (has(H.forgotten, k) -> FORGOTTEN : 0);
+    when(H.log[k] && !offers(i, k), unite(k, H.log[k], z))
+  }
   eachMerged(giveOne(g, i, best));
   forgetCollected(g);
   openMember(g, i)
@@ -429,12 +505,13 @@ inline repair(g, i) {
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  H.alive = false; H.checked = false; H.missing = 0; H.phase = nothing;
-  H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.recovered = 0; H.overdue = 0;
+  H.alive = false; H.checked = false; H.lacksMember = false; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
   H.known[0] = 0; H.known[1] = 0;
+  setRecovery(H.own, false, 0, 0);
+  setRecovery(H.second, false, 0, 0);
   H.waits = 0; H.joined = 0; H.expected = 0;
   each (n, MESSAGES) { H.log[n] = 0 }
-  each (n, MEMBERS) { clearUp(g, n); H.stage[n] = nothing; H.joinedAt[n] = 0; H.lacked[n] = 0 }
+  each (n, MEMBERS) { clearUp(g, n); H.stage[n] = nothing; H.joinedAt[n] = 0 }
   forgetCollected(g)
 }
 
@@ -449,7 +526,7 @@ inline read(j) {
       :: kind == hello ->
         H.joinedAt[j] = b0;
         H.joined = (H.phase == gathering -> H.joined | 1 << j : 0);
-        H.lacked[j] = (H.phase == gathering -> b1 : 0);
+        when(b0 && b1 && g > 2, setRecovery(H.second, true, b2, b3));
         if
         :: (b0 == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
         :: !NO_REPAIR && b0 != 0 && H.phase == isOpen -> H.stage[j] = late; askLate(g, j)
@@ -470,8 +547,8 @@ inline read(j) {
       /* HubState.post */
       :: kind == message ->
         if
-        :: !NO_NUMBERS && NUMBER(b0) <= H.known[SENDER(b0)] -> down(g, j) ! sequenced(b0, H.recovered)
-        :: else -> sequence(g, b0, j); down(g, j) ! sequenced(b0, H.log[b0])
+        :: !NO_NUMBERS && NUMBER(b0) <= H.known[SENDER(b0)] -> down(g, j) ! sequenced(b0, H.own.last)
+        :: else -> sequence(g, b0, false, j); down(g, j) ! sequenced(b0, H.log[b0])
         fi
       fi;
       H.checked = false;
@@ -489,21 +566,13 @@ end:
   :: d_step { isUp(g) && H.phase == gathering && H.joined && (NO_GATHERING || !(H.expected & ~H.joined)) ->
       H.phase = recovering;
       H.joined = 0; H.expected = 0;
-      /* The newest generation, and who was missing when it began. */
-      x = 0; k = 0;
-      each (y, MEMBERS) { x = (H.stage[y] == joining -> MAX(x, GENERATION(H.joinedAt[y])) : x) }
-      each (y, MEMBERS) {
-        when(H.stage[y] == joining && GENERATION(H.joinedAt[y]) == x, k = k | H.lacked[y]);
-        H.lacked[y] = 0
-      }
       z = NONE;
       each (y, MEMBERS) {
-        when(!NO_AWAY && H.stage[y] == joining && H.joinedAt[y] && GENERATION(H.joinedAt[y]) < x && has(k, y),
-          H.stage[y] = late; add(H.missing, y));
-        when(H.stage[y] == joining && H.joinedAt[y], z = MIN(z, H.joinedAt[y]))
+        x = H.joinedAt[y];
+        when(H.stage[y] == joining && x, findLowest(g, x); z = MIN(z, lowest))
       }
-      H.since = (z != NONE && GENERATION(z) == x -> z : MIN(z, H.stable));
-      H.gap = (H.missing && !ONLY_SINCE_COLLECTED -> MIN(H.since, H.stable) : H.since);
+      H.since = (z == NONE -> 0 : z);
+      H.gap = (H.lacksMember && !ONLY_SINCE_COLLECTED -> MIN(H.since, H.stable) : H.since);
       each (y, MEMBERS) {
         when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.gap))
       }
@@ -528,8 +597,8 @@ inline die(i) {
   each (n, GENS) { drop(hub[n + 1].expected, i); clearDown(n + 1, i) }
   M.dead = true;
   M.stage = nothing; M.at = 0; M.position = 0; M.horizon = 0;
-  M.log = 0; M.sent = 0; M.sequencedNumber = 0;
-  M.heard = 0; M.isLacking = 0; M.missing = 0;
+  M.log = 0; M.forgot = 0; M.sent = 0; M.sequencedNumber = 0;
+  M.passed = 0; M.heard = 0; M.reported = 0;
   each (n, MESSAGES) { M.pos[n] = 0; M.after[n] = 0 }
 }
 
@@ -552,7 +621,7 @@ proctype Rest() {
       assert(M.dead || M.stage == isOpen && M.at == highest && M.sequencedNumber == LAST_NUMBER(i));
       each (k, MESSAGES) {
         assert(M.dead || member[SENDER(k)].dead || !has(member[SENDER(k)].log, k) || !has(due[k], i) ||
-          has(M.heard, k) || OWNED && !NO_STOPS && M.isLacking)
+          has(M.heard, k) || OWNED && !NO_STOPS && has(M.reported, k))
       }
     }
   }

@@ -485,7 +485,7 @@ extension FolderTests {
         try FileManager.default.setAttributes(
           [.modificationDate: long], ofItemAtPath: bus.lockPath(generation))
       }
-      bus.renew(1)
+      bus.renewHubs(3)
       for generation in 1...3 as ClosedRange<UInt64> {
         let attributes = try FileManager.default.attributesOfItem(
           atPath: bus.lockPath(generation))

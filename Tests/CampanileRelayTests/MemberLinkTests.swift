@@ -117,7 +117,7 @@ struct MemberLinkTests {
         saying: .welcome(generation: .max, busID: .max),
         .open(
           position: at(1, 0), ownNumber: .max,
-          missing: []),
+          Recovery(generation: .max, since: .none, last: at(.max, .max))),
         .lost([loss]), .sequenced(sender: 5, first: .max, count: .max, position: at(1, .max)))
       _ = try await receiver.incidents { $0.isConnected }
       let lost = try await receiver.incidents.next()

@@ -29,7 +29,7 @@ class Fields:
 class Peer:
     def __init__(self, folder, name):
         self.folder, self.name, self.id = folder, name, random.randrange(1, 1 << 64)
-        self.bus, self.position, self.heard, self.missing = 0, (0, 0), {}, array([])
+        self.bus, self.position, self.heard, self.recoveries = 0, (0, 0), {}, []
         self.number, self.posted = 0, {}  # what is not known to have a position
         self.subscriptions, self.answers, self.correlation, self.waiting = [], [], 0, []
         # Who has this lock is waited for when the hub changes.
@@ -46,7 +46,7 @@ class Peer:
                 self.socket.connect(f"{self.folder}/hub.{latest}.sock")
                 self.say(1, struct.pack("<IQQ", VERSION, self.bus, self.id) + text(self.name)
                          + struct.pack("<IBQQQ", os.getpid(), 0, 8 << 20, *self.position)
-                         + self.missing + struct.pack("<QQQQ", 0, 0, 0, 0)
+                         + array(self.recoveries) + struct.pack("<QQQQ", 0, 0, 0, 0)
                          + array([text(pattern) + text("") for pattern in self.subscriptions])
                          + array([text(pattern) for pattern in self.answers]))
             except (OSError, ValueError):  # also if the hub ends after it was connected to
@@ -82,10 +82,10 @@ class Peer:
         if kind == 1:  # welcome
             _, bus = fields.take("QQ")
             if bus != self.bus:
-                self.bus, self.position, self.missing = bus, (0, 0), array([])
+                self.bus, self.position, self.recoveries = bus, (0, 0), []
         elif kind == 2:  # collect
             for message in self.posted.values():
-                self.say(10, message + struct.pack("<QQ", *self.position))
+                self.say(10, struct.pack("<BQQ", 0, *self.position) + message)
             self.say(11, struct.pack("<QQQ", fields.take("Q"), 0, 0))
         elif kind == 3:  # message
             sender, number, *position = fields.take("QQQQ")
@@ -97,7 +97,7 @@ class Peer:
                 print("heard", subject, fields.text(), flush=True)
         elif kind == 5:  # open
             *position, known = fields.take("QQQ")
-            self.missing = fields.data
+            self.recoveries = self.recoveries[-7:] + [fields.data]
             self.is_open = True
             self.advance(position)
             self.sequenced(known)

@@ -263,6 +263,9 @@ final class HubServer: Sendable {
   /// Tells the members that the hub is alive, if its queue is busy.
   func beat() { pulse.beat(unless: { isOver }) }
 
+  /// Gives the files of the hub the present time.
+  func renewFiles() { folder?.renewHubs(generation) }
+
   /// Checks which of the members that the hub waits for, or that are silent, have died, until it is open.
   private func lookForDeaths() {
     let awaited = state.withLock { state in

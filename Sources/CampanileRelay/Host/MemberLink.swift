@@ -222,10 +222,8 @@ final class MemberLink: RelayLink {
         state.attempts.count += 1
         return state.attempts.count
       }
-      let isAbandoned = folder.isAbandoned(generation)
-      if isAbandoned || attempts > 20 * silence.ofHub {
-        return try become(
-          generation + 1, folder.claim(generation + 1), in: folder, isSilent: !isAbandoned)
+      if attempts > 20 * silence.ofHub || folder.isAbandoned(generation) {
+        return try become(generation + 1, folder.claim(generation + 1), in: folder)
       }
       joinLater(.milliseconds(5))
     } catch {
@@ -294,11 +292,10 @@ final class MemberLink: RelayLink {
   ///   - generation: The generation.
   ///   - claim: The claim of the generation, unless another process has it.
   ///   - folder: The folder of the bus.
-  ///   - isSilent: Whether the process of the last hub lives and does not answer. The hub of this
-  ///     member would wait for it in vain. Otherwise it joins like the others, as soon as it notices,
-  ///     or is dead. Its lock may be released a moment after its connections.
+  ///   - hubAnswers: Whether the last hub is alive and answers. It joins like the others, as soon as
+  ///     it notices. Otherwise the hub of this member would wait for it in vain.
   private func become(
-    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
+    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
     let (busID, hub, patience) = state.withLock { state in
@@ -312,7 +309,8 @@ final class MemberLink: RelayLink {
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
-    let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
+    // The last hub is silent if it is alive.
+    let silent = hubAnswers ? nil : hub.flatMap { expected.remove($0) }
     let server = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, silent: silent,
       folder: folder, logLimit: max(HubState.standardLogLimit, logLimit),
@@ -371,7 +369,10 @@ final class MemberLink: RelayLink {
     }
     if !isHourOver { return }
     do { try prepare(folder) } catch { report(error.description) }
-    folder.renew(id.rawValue)
+    let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
+    lock?.renew()
+    hub?.renewFiles()
+    folder.renewIdentity()
   }
 
   // MARK: Events
@@ -421,13 +422,13 @@ final class MemberLink: RelayLink {
   }
 
   /// Leaves the hub, and becomes the next one.
-  private func leave(claiming generation: UInt64, in folder: BusFolder, isSilent: Bool) {
+  private func leave(claiming generation: UInt64, in folder: BusFolder, hubAnswers: Bool) {
     if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
       // The claim is first, so that the old hub finds it when it continues without this member.
       let claim = try folder.claim(generation)
       _ = disconnect()
-      try become(generation, claim, in: folder, isSilent: isSilent)
+      try become(generation, claim, in: folder, hubAnswers: hubAnswers)
     } catch {
       _ = disconnect()
       // It would fail again, and each time take the member off the bus.
@@ -464,10 +465,10 @@ final class MemberLink: RelayLink {
       if folder.isClaimed(silent + 1) {
         leave()
       } else {
-        leave(claiming: silent + 1, in: folder, isSilent: true)
+        leave(claiming: silent + 1, in: folder, hubAnswers: false)
       }
     } else if let wanted {
-      leave(claiming: wanted, in: folder, isSilent: false)
+      leave(claiming: wanted, in: folder, hubAnswers: true)
     }
     return result
   }

@@ -85,10 +85,6 @@ struct FrameReader {
     MemberID(rawValue: try integer())
   }
 
-  mutating func ids() throws(FrameError) -> [MemberID] {
-    try array(of: 8) { reader throws(FrameError) in try reader.id() }
-  }
-
   mutating func position() throws(FrameError) -> Position {
     Position(generation: try integer(), sequence: try integer())
   }

@@ -6,12 +6,15 @@ enum HubFrame: Hashable, WireFrame {
   case message(Message)
   /// Losses, reported together, whose messages may be interleaved.
   case lost([Loss])
+  /// A message that the member can no longer get, without its payload.
+  ///
+  /// The member may have received later messages.
+  case missed(Message)
   /// The member is part of the generation.
   ///
   /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
-  /// sequenced. The `missing` members of earlier generations, which live, had not said what they have
-  /// when the generation began.
-  case open(position: Position, ownNumber: UInt64, missing: [MemberID])
+  /// sequenced.
+  case open(position: Position, ownNumber: UInt64, Recovery)
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
@@ -51,11 +54,11 @@ enum HubFrame: Hashable, WireFrame {
       }
     case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
     case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
-    case .open(let position, let ownNumber, let missing):
+    case .open(let position, let ownNumber, let recovery):
       Self.append(type: 5, to: &bytes) {
         $0.position(position)
         $0.integer(ownNumber)
-        $0.array(missing) { $0.id($1) }
+        $0.recovery(recovery)
       }
     case .sequenced(let sender, let first, let count, let position):
       Self.append(type: 6, to: &bytes) {
@@ -79,6 +82,7 @@ enum HubFrame: Hashable, WireFrame {
     case .joined(let peer): Self.append(type: 17, to: &bytes) { $0.peer(peer) }
     case .left(let id): Self.append(type: 18, to: &bytes) { $0.id(id) }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
+    case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
     case .ping(let position, let settled, let stable):
       Self.append(type: 11, to: &bytes) {
         $0.position(position)
@@ -112,7 +116,7 @@ enum HubFrame: Hashable, WireFrame {
       .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
     case 5:
       .open(
-        position: try reader.position(), ownNumber: try reader.integer(), missing: try reader.ids())
+        position: try reader.position(), ownNumber: try reader.integer(), try reader.recovery())
     case 6:
       .sequenced(
         sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),
@@ -129,6 +133,7 @@ enum HubFrame: Hashable, WireFrame {
     case 11:
       .ping(
         try reader.position(), settled: try reader.position(), stable: try reader.position())
+    case 12: .missed(try reader.message())
     case 13: .shared(group: try reader.string(), try reader.message())
     case 14: .unheard(try reader.integer())
     case 15: .dropped(subject: try reader.string())

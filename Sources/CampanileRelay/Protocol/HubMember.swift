@@ -4,10 +4,10 @@ struct HubMember {
   var stage = Stage.greeting
   /// The identity of the member, from `hello`.
   var peer = Peer(id: MemberID(rawValue: 0), name: "", processID: 0)
-  /// The position of the member on this bus when it joined.
+  /// Whether it had no position on this bus when it joined: it lacks nothing.
+  var isNew = true
+  /// The position of the member when it joined.
   var joinedAt = Position.none
-  /// The members that were missing when its generation began.
-  var missing: [MemberID] = []
   var subscriptions: [SubjectPattern] = []
   /// The patterns whose messages it shares with others, and the messages that it has in hand.
   var shares: [Share] = []
@@ -106,9 +106,6 @@ struct HubMember {
     self.connection = connection
     self.silenceLimit = silenceLimit
   }
-
-  /// Whether it had no position on this bus when it joined: it lacks nothing.
-  var isNew: Bool { joinedAt == .none }
 
   /// Whether something has been read of the member lately.
   var isPresent: Bool { silentTicks < silenceLimit }

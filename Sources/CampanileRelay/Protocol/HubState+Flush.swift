@@ -49,23 +49,6 @@ extension HubState {
     endFlushes(&actions)
   }
 
-  /// Every member has what it subscribes to up to here, also those that are missing.
-  var stable: Position {
-    if !isOpen { return .none }
-    let positions = members.compactMap { member -> Position? in
-      switch member.stage {
-      case .open: member.acknowledged
-      case .late: member.joinedAt
-      case .greeting, .joining, .recovering: nil
-      }
-    }
-    // One that has not come yet has what the others had when the hub was chosen.
-    let haveAllCome = missing.allSatisfy { id in
-      members.contains { $0.peer.id == id && $0.stage == .open }
-    }
-    return min(haveAllCome ? last : gap, positions.min() ?? last)
-  }
-
   /// All that was sent to a member has been written.
   mutating func noteWritten(_ place: Int, _ actions: inout [HubAction]) {
     guard members[place].hasUnwrittenReply else { return }

@@ -24,10 +24,13 @@ extension HubState {
     members[place].peer = hello.peer
     members[place].outgoing = Outgoing(hello.buffering)
     // Positions of another bus mean nothing here.
-    if hello.busID == busID {
-      members[place].joinedAt = hello.position
-      members[place].missing = hello.missing
+    members[place].joinedAt = hello.busID == busID ? hello.position : .none
+    members[place].isNew = members[place].joinedAt == .none
+    if !members[place].isNew {
       (members[place].settled, members[place].stable) = (hello.settled, hello.stable)
+      for recovery in hello.recoveries where recovery.generation < generation {
+        recoveries[recovery.generation] = recovery
+      }
     }
     // From now on, the hub may open at any time, and opens the members that are joining.
     let isLate = !isGathering && !members[place].isNew
@@ -59,25 +62,15 @@ extension HubState {
   /// Asks for the logs when no further member is expected.
   mutating func endGathering(_ actions: inout [HubAction]) {
     guard case .gathering(let expected, _) = phase, expected.isEmpty else { return }
-    var joined = members.indices.filter { members[$0].stage == .joining && !members[$0].isNew }
-    let newest = joined.map { members[$0].joinedAt.generation }.max() ?? 0
-    let away = joined.filter { members[$0].joinedAt.generation == newest }
-      .flatMap { members[$0].missing }
-    for place in joined
-    where members[place].joinedAt.generation < newest && away.contains(members[place].peer.id) {
-      // The others have gone on without it: what it alone has may be too late.
-      members[place].stage = .late
-      missing.insert(members[place].peer.id)
+    let joined = members.indices.filter {
+      members[$0].stage == .joining && !members[$0].isNew
     }
-    joined.removeAll { members[$0].stage == .late }
-    let lowest = joined.map { members[$0].joinedAt }.min() ?? .none
-    let stable = joined.map { members[$0].stable }.max() ?? .none
-    // If the last hub died while it opened, nobody knows what all had when it began.
-    since = lowest.generation == newest ? lowest : min(lowest, stable)
+    since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
+    gap = min(since, settled)
     // A member that is missing may lack what is not known to be stable.
-    gap = min(since, settled, missing.isEmpty ? since : stable)
+    if !missing.isEmpty { gap = min(gap, joined.map { members[$0].stable }.max() ?? .none) }
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -128,16 +121,18 @@ extension HubState {
   private mutating func recover(_ answered: [Int], _ actions: inout [HubAction]) {
     var merged = Recovered.merge(answered.flatMap { members[$0].collected })
     let positions = merged.map(\.message.position) + answered.map { members[$0].joinedAt }
-    recovered = positions.max() ?? .none
+    recoveries[generation] = Recovery(
+      generation: generation, since: since, last: positions.max() ?? .none)
     for index in merged.indices {
       if merged[index].message.position == .none {
         last.sequence += 1
         merged[index].message.position = last
       }
       let message = merged[index].message
-      recoverShared(message, answered)
+      if !merged[index].isForgotten { recoverShared(message, answered) }
       known[message.sender] = max(known[message.sender] ?? 0, message.number)
-      log.append(LogEntry(message: message))
+      log.append(LogEntry(message: message, isForgotten: merged[index].isForgotten))
+      while log.trim() != nil {}
     }
     gap = max(gap, answered.map { members[$0].floor }.max() ?? .none)
     for place in answered {
@@ -150,7 +145,9 @@ extension HubState {
   /// Sends a member the messages that it subscribes to and lacks, and the positions of those it
   /// posted.
   ///
-  /// - Parameter floor: Messages up to here may be missing among them.
+  /// It reports messages that were found too late as lost. These are messages that were missing
+  /// when the member's generation was recovered, and messages whose sender has later ones at the
+  /// member.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
@@ -180,21 +177,37 @@ extension HubState {
         send(frame, to: place, &actions)
         continue
       }
-      // Older messages it had, or did not subscribe to.
-      guard message.position > member.joinedAt, message.sender != member.peer.id,
-        message.number > highest[message.sender] ?? 0, hears(message.subject)
-      else { continue }
-      send(.message(message), to: place, &actions)
+      guard message.sender != member.peer.id, hears(message.subject) else { continue }
+      if covers(message.position, member.joinedAt) {
+        guard message.position.generation < member.joinedAt.generation, message.position > since,
+          member.floor == .none
+        else { continue }
+        reportMissed(message, by: place, &actions)
+      } else if message.number < highest[message.sender] ?? 0 {
+        // A member of the message's own generation had it, or did not subscribe to it then.
+        guard let origin = origin(of: message), origin < member.joinedAt.generation else {
+          continue
+        }
+        var missed = message
+        let position = Position(generation: origin, sequence: 0)
+        missed.position = recovery(of: position)?.last ?? position
+        reportMissed(missed, by: place, &actions)
+      } else {
+        let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
+        send(frame, to: place, &actions)
+      }
     }
   }
 
   /// Makes a member part of the generation.
   mutating func open(_ place: Int, _ actions: inout [HubAction]) {
     members[place].stage = .open
+    missing.remove(members[place].peer.id)
     members[place].sent = last
     let ownNumber = known[members[place].peer.id] ?? 0
-    send(
-      .open(position: last, ownNumber: ownNumber, missing: missing.sorted()), to: place, &actions)
+    let recovery =
+      recoveries[generation] ?? Recovery(generation: generation, since: .none, last: .none)
+    send(.open(position: last, ownNumber: ownNumber, recovery), to: place, &actions)
     forgetRoutes()
   }
 

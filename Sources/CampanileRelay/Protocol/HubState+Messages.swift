@@ -10,11 +10,12 @@ extension HubState {
     guard message.number > known[message.sender] ?? 0 else {
       // It has been recovered from the log of another member. The sender waits for a position.
       let frame = HubFrame.sequenced(
-        sender: message.sender, first: message.number, count: 1, position: recovered)
+        sender: message.sender, first: message.number, count: 1,
+        position: recovered)
       send(frame, to: place, &actions)
       return
     }
-    let position = sequence(message, from: place, &actions)
+    let position = sequence(message, isForgotten: false, from: place, &actions)
     if var run = members[place].run,
       run.first + UInt64(run.count) == message.number,
       run.position.sequence + UInt64(run.count) == position.sequence
@@ -39,15 +40,23 @@ extension HubState {
   /// Assigns the next position to a message, stores it, and sends it to the open members that
   /// subscribe.
   mutating func sequence(
-    _ message: Message, from place: Int, _ actions: inout [HubAction]
+    _ message: Message, isForgotten: Bool, from place: Int, _ actions: inout [HubAction]
   ) -> Position {
     last.sequence += 1
     known[message.sender] = message.number
     var message = message
     message.position = last
-    log.append(LogEntry(message: message))
+    log.append(LogEntry(message: message, isForgotten: isForgotten))
+    while log.trim() != nil {}
 
     let receivers = route(of: message.subject, from: place)
+    if isForgotten {
+      for receiver in receivers.places {
+        members[receiver].sent = last
+        send(.lost([Loss(message)]), to: receiver, &actions)
+      }
+      return last
+    }
     if !receivers.groups.isEmpty { share(message, with: receivers.groups, &actions) }
     if receivers.lacksGroup || receivers.places.isEmpty && receivers.groups.isEmpty {
       members[place].unheard &+= 1
@@ -117,7 +126,7 @@ extension HubState {
 }
 
 extension Loss {
-  /// One message that has been dropped.
+  /// One message that has been forgotten.
   init(_ message: Message) {
     self.init(
       sender: message.sender, subject: message.subject, count: 1, number: message.number,

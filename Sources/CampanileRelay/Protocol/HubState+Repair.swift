@@ -8,28 +8,25 @@ extension HubState {
     let joinedAt = members[place].joinedAt
     if joinedAt.generation < generation, recovered == .none {
       // No member of an older generation has been recovered: this one is the first.
-      (since, gap, recovered) = (joinedAt, joinedAt, joinedAt)
+      (since, gap) = (joinedAt, joinedAt)
+      recoveries[generation] = Recovery(generation: generation, since: since, last: joinedAt)
     }
     lastToken += 1
-    // It is not known what others lack of older generations.
-    let isOlder = joinedAt.generation < since.generation
-    ask(place, since: isOlder ? .none : min(since, joinedAt), &actions)
+    ask(place, since: min(since, lowest(for: joinedAt)), &actions)
   }
 
   /// Opens a late member, whose log is there.
   mutating func repair(_ place: Int, _ actions: inout [HubAction]) {
-    report(late, to: place, &actions)
     let offered = takeOver(from: place, &actions)
     // Entries that the member has are not sent to it, and its offer is settled.
     let merged = Recovered.merge(log.entries(since: .none))
       .filter { !offered.contains($0.message.key) }
-    // The messages that the log never had are lost, and nobody knows how many they are. Another one
-    // that was missing, too, may alone have what came before the recovery.
-    let isAlone = missing.isSubset(of: [members[place].peer.id])
-    var floor = max(log.floor, gap, isAlone ? .none : since)
-    // Its generation began without the members that took part in the recovery.
-    let joinedAt = members[place].joinedAt
-    if joinedAt.generation > recovered.generation, joinedAt.generation < generation { floor = last }
+    let lowest = lowest(for: members[place].joinedAt)
+    var floor = log.floor
+    // The messages that the log never had are lost, and nobody knows how many they are.
+    if lowest < gap { floor = max(floor, gap) }
+    // Another one that was missing may alone have what came before the recovery.
+    if lowest < since, missing != [members[place].peer.id] { floor = max(floor, since) }
     give(merged, floor: floor, to: place, &actions)
     (members[place].collected, members[place].given) = ([], [])
     open(place, &actions)
@@ -40,8 +37,8 @@ extension HubState {
   /// Sequences the messages that only a late member knows, and returns all that it knows.
   ///
   /// A message is too late if a later one of its sender is known. It is also too late if it was
-  /// sequenced before the recovered messages, because it might be received after its answer. Such
-  /// messages are reported as lost.
+  /// sequenced before the recovered messages, because it might be received after its answer. Such a
+  /// message is reported as lost.
   private mutating func takeOver(
     from place: Int, _ actions: inout [HubAction]
   ) -> Set<Message.Key> {
@@ -49,26 +46,24 @@ extension HubState {
     let positions = Dictionary(
       log.entries(since: .none).map { ($0.message.key, $0.message.position) },
       uniquingKeysWith: max)
-    let floor = max(log.floor, gap)
-    var late: [String: Position] = [:]
     for entry in merged {
       var message = entry.message
       var position = positions[message.key]
       if position != nil, position == message.position { continue }
       if position == nil {
-        let isNews = message.number > known[message.sender] ?? 0
-        if isNews, message.position == .none || message.position > recovered {
-          position = sequence(message, from: place, &actions)
+        let isLate =
+          message.position != .none
+          && recovery(of: message.position).map {
+            message.position <= $0.last
+          } ?? false
+        if message.number > known[message.sender] ?? 0, !isLate {
+          position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
         } else {
-          if message.position == .none {
-            // A hub of the member's generation has given it one, which nobody knows.
-            message.position = members[place].joinedAt
-            message.position.sequence = .max
-          }
-          // Others are those that the hub may have forgotten.
-          if isNews || message.position > floor {
-            late[message.subject] = max(late[message.subject] ?? .none, message.position)
-          }
+          reportLate(message, from: place, &actions)
+          // Members that join later may still receive it.
+          if message.position == .none { message.position = recovered }
+          log.append(LogEntry(message: message, isForgotten: entry.isForgotten))
+          while log.trim() != nil {}
         }
       }
       // With an old position the member's log would not offer the message to a later hub.
@@ -77,23 +72,23 @@ extension HubState {
         sender: message.sender, first: message.number, count: 1, position: position ?? recovered)
       send(frame, to: place, &actions)
     }
-    for other in members.indices where other != place && members[other].stage == .open {
-      report(late, to: other, &actions)
-    }
-    self.late.merge(late, uniquingKeysWith: max)
     return Set(merged.map(\.message.key))
   }
 
-  /// Reports to a member that it will not get messages that came too late, if it may lack them.
-  private mutating func report(
-    _ late: [String: Position], to place: Int, _ actions: inout [HubAction]
+  /// Reports to the members that were present at the recovery that they will not get a message.
+  private mutating func reportLate(
+    _ message: Message, from place: Int, _ actions: inout [HubAction]
   ) {
-    let member = members[place]
-    let lacked = late.filter { subject, position in
-      !member.isNew && member.hears(subject)
-        && (position > member.joinedAt || position.generation < member.joinedAt.generation)
+    // Nothing is said of messages that the hub itself has forgotten.
+    guard log.floor == .none else { return }
+    for other in members.indices where other != place {
+      let member = members[other]
+      guard member.stage == .open, !member.isNew, member.hears(message.subject),
+        member.peer.id != message.sender,
+        message.position == .none || member.joinedAt < message.position
+          || member.joinedAt.generation > message.position.generation
+      else { continue }
+      reportMissed(message, by: other, &actions)
     }
-    guard let last = lacked.values.max() else { return }
-    send(.lost([.unknown(before: min(last, self.last))]), to: place, &actions)
   }
 }

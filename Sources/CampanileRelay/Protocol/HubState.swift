@@ -31,17 +31,12 @@ struct HubState {
   var log: MessageLog
   /// The members of earlier generations that live, and did not come or send their logs in time.
   var missing: Set<MemberID>
-  /// The members that took part in the recovery had everything up to here, if that is known.
+  /// The members that took part in the recovery had everything up to here.
   var since = Position.none
   /// Of what was posted up to here, the log may lack what those members knew.
   var gap = Position.none
-  /// The last position of earlier generations that was recovered.
-  ///
-  /// A message at or before it that only a late member has is too late, because others may have
-  /// heard its answer.
-  var recovered = Position.none
-  /// The messages that came too late, by subject: the last position.
-  var late: [String: Position] = [:]
+  /// The recoveries of this hub and earlier ones, as far as the members know them.
+  var recoveries: [UInt64: Recovery] = [:]
 
   /// The groups by name, each with the messages that wait for it.
   var groups: [String: Group] = [:]

@@ -1,7 +1,10 @@
 /// The record that a member or a hub keeps of one message, for members that lack it after a hub's
 /// death.
 struct LogEntry: Hashable, Sendable {
+  /// The message; without path and payload if it has been forgotten.
   var message: Message
+  /// Whether only the place, the sender, the number and the subject are left.
+  var isForgotten = false
   /// The highest position that the sender had received when it posted the message.
   ///
   /// It bounds the place of a message that has no position yet. The question that the message
@@ -11,6 +14,12 @@ struct LogEntry: Hashable, Sendable {
   /// The bytes that count against the bound of a log: what the entry takes in memory, besides what its
   /// message does.
   var cost: Int { message.cost + 64 }
+
+  mutating func forget() {
+    isForgotten = true
+    message.payload = []
+    message.path = []
+  }
 }
 
 extension Message {

@@ -11,12 +11,12 @@ enum MemberFrame: Hashable, WireFrame {
     ///
     /// `none` for a member that is new.
     var position: Position
-    /// The members that were missing when the member became part of its generation.
-    var missing: [MemberID] = []
     /// All that groups were to take has been taken up to here.
     var settled = Position.none
     /// Every member has what it subscribes to up to here.
     var stable = Position.none
+    /// The last generations that this member was part of.
+    var recoveries: [Recovery] = []
     var subscriptions: [Interest]
     var answers: [String]
   }
@@ -55,7 +55,7 @@ enum MemberFrame: Hashable, WireFrame {
   case taken(Shared)
   /// The end of the answer to `collect`.
   ///
-  /// The log has forgotten messages up to `floor`.
+  /// The log has forgotten all traces of messages up to `floor`.
   case collectedAll(token: UInt64, floor: Position)
   case flush(token: UInt64)
   /// The member has received everything up to here.
@@ -85,8 +85,9 @@ enum MemberFrame: Hashable, WireFrame {
       }
     case .collected(let entry):
       Self.append(type: 10, to: &bytes) {
-        $0.message(entry.message)
+        $0.integer(entry.isForgotten ? 1 : 0 as UInt8)
         $0.position(entry.after)
+        $0.message(entry.message)
       }
     case .collectedAll(let token, let floor):
       Self.append(type: 11, to: &bytes) {
@@ -109,7 +110,7 @@ enum MemberFrame: Hashable, WireFrame {
       $0.integer(hello.buffering.policy.rawValue)
       $0.integer(UInt64(hello.buffering.byteCount))
       $0.position(hello.position)
-      $0.array(hello.missing) { $0.id($1) }
+      $0.array(hello.recoveries) { $0.recovery($1) }
       $0.position(hello.settled)
       $0.position(hello.stable)
       $0.array(hello.subscriptions) { $0.interest($1) }
@@ -130,7 +131,7 @@ enum MemberFrame: Hashable, WireFrame {
       .reply(
         to: try reader.id(), correlation: try reader.integer(), status: try reader.status(),
         payload: try reader.data())
-    case 10: .collected(LogEntry(message: try reader.message(), after: try reader.position()))
+    case 10: .collected(try entry(&reader))
     case 11: .collectedAll(token: try reader.integer(), floor: try reader.position())
     case 12: .flush(token: try reader.integer())
     case 13: .pong(try reader.position())
@@ -158,14 +159,24 @@ enum MemberFrame: Hashable, WireFrame {
       throw FrameError("A member asks for the unknown buffering \(policy).")
     }
     let bytes = Int(clamping: try reader.integer(UInt64.self))
+    let position = try reader.position()
+    let recoveries = try reader.array(of: 40) { reader throws(FrameError) in
+      try reader.recovery()
+    }
     return Hello(
       version: version, busID: busID, peer: peer,
-      buffering: RelayBuffering(policy, bytes), position: try reader.position(),
-      missing: try reader.ids(), settled: try reader.position(), stable: try reader.position(),
+      buffering: RelayBuffering(policy, bytes), position: position,
+      settled: try reader.position(), stable: try reader.position(), recoveries: recoveries,
       subscriptions: try reader.array(of: 8) { reader throws(FrameError) in
         try reader.interest()
       },
       answers: try reader.strings())
+  }
+
+  private static func entry(_ reader: inout FrameReader) throws(FrameError) -> LogEntry {
+    let isForgotten = try reader.flag()
+    let after = try reader.position()
+    return LogEntry(message: try reader.message(), isForgotten: isForgotten, after: after)
   }
 }
 

@@ -5,6 +5,8 @@ extension MemberState {
     guard isNews(message.number, of: message.sender) else { return }
     horizon = max(horizon, message.position)
     received.append(LogEntry(message: message))
+    receivedKeys?.insert(message.key)
+    while received.trim() != nil {}
     actions.append(.deliver(message))
   }
 
@@ -18,6 +20,7 @@ extension MemberState {
       horizon = max(horizon, message.position)
       // For others, if the hub dies.
       received.append(LogEntry(message: message))
+      while received.trim() != nil {}
       actions.append(.share(group: group, message))
     case .isInHand: break
     case .isTaken:
@@ -29,8 +32,25 @@ extension MemberState {
   mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
     for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
       actions.append(.lost(loss))
+      if counted.count >= 1_024 { counted = [:] }
+      counted[loss.subject, default: [:]][loss.sender] = loss.number
     }
     advance(to: losses.map(\.position).max() ?? .none)
+  }
+
+  /// Counts a message as lost, once and if it was subscribed to when it was sequenced.
+  mutating func missed(_ message: Message, _ actions: inout [MemberAction]) {
+    // There may be as many of these as the log has messages.
+    if receivedKeys == nil {
+      receivedKeys = Set((0..<received.count).map { received[$0].message.key })
+    }
+    guard message.sender != id, receivedKeys?.contains(message.key) == false,
+      message.number > counted[message.subject]?[message.sender] ?? 0,
+      subscriptions.contains(message.subject, at: message.position)
+    else { return }
+    received.append(LogEntry(message: message, isForgotten: true))
+    receivedKeys?.insert(message.key)
+    actions.append(.lost(Loss(message)))
   }
 
   /// Whether a message is new; from now on it counts as received.
@@ -79,8 +99,9 @@ extension MemberState {
     stable = .none
     horizon = .none
     shares = Shares()
-    missing = []
+    recoveries = []
     received.removeAll()
+    receivedKeys = nil
     outbox.forgetSequenced()
   }
 
@@ -97,6 +118,7 @@ extension MemberState {
     _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
   ) {
     stage = .open
+    if self.position == .none { subscriptions.begin(at: position) }
     advance(to: position)
     mustAcknowledge = true
     outbox.open(ownNumber: ownNumber)

@@ -25,8 +25,8 @@ struct MemberState {
   var stable = Position.none
   /// The highest position of a message that this member has received or posted.
   var horizon = Position.none
-  /// The members that were missing when this one became part of its generation.
-  var missing: [MemberID] = []
+  /// The last generations that this member was part of, oldest first.
+  var recoveries: [Recovery] = []
   var stage = Stage.disconnected
   private var silentTicks = 0
   /// Whether the hub is in this process.
@@ -52,7 +52,11 @@ struct MemberState {
   /// No number is ever removed. A stopped sender isn't a peer, and may later send a message again
   /// because it does not know its position. The logs may have forgotten the message by then.
   var heard: [MemberID: UInt64] = [:]
+  /// The number up to which losses of a subject and a sender have been counted.
+  var counted: [String: [MemberID: UInt64]] = [:]
   var received: MessageLog
+  /// The messages in `received`, while this member reads what it has missed.
+  var receivedKeys: Set<Message.Key>?
   var outbox: Outbox
   var subscriptions = Patterns()
   private var answers = Patterns()
@@ -115,7 +119,9 @@ struct MemberState {
   mutating func subscribe(
     _ pattern: SubjectPattern, group: String = "", _ actions: inout [MemberAction]
   ) {
-    guard subscriptions.add(pattern.text, group: group), stage != .disconnected else { return }
+    guard subscriptions.add(pattern, group: group, at: position), stage != .disconnected else {
+      return
+    }
     actions.append(.send(.subscribe(.init(pattern: pattern.text, group: group))))
   }
 
@@ -144,7 +150,7 @@ struct MemberState {
 
   /// Offers to answer requests for a pattern.
   mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard answers.add(pattern.text), stage != .disconnected else { return }
+    guard answers.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.answer(pattern.text)))
   }
 
@@ -212,7 +218,7 @@ struct MemberState {
     let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, missing: missing, settled: shares.settled, stable: stable,
+      position: position, settled: shares.settled, stable: stable, recoveries: recoveries,
       subscriptions: Array(subscribed.first), answers: answered.first.map(\.pattern))
     actions.append(.send(.hello(hello)))
     for interest in subscribed.rest { actions.append(.send(.subscribe(interest))) }
@@ -258,11 +264,14 @@ struct MemberState {
     case .refused(let reason): actions.append(.refused(reason))
     case .dropped(let subject): actions.append(.dropped(number: 0, subject: subject))
     case .lost(let losses): receive(losses, &actions)
+    case .missed(let message): missed(message, &actions)
     case .welcome(_, let busID): welcome(busID)
     case .collect(let token, let since): collect(token, since, &actions)
     case .open where isLeaving: break
-    case .open(let position, let ownNumber, let missing):
-      self.missing = missing
+    case .open(let position, let ownNumber, let recovery):
+      if recoveries.last?.generation != recovery.generation {
+        recoveries = recoveries.suffix(7) + [recovery]
+      }
       open(position, ownNumber, &actions)
     case .request(let request):
       tellPeers(&actions)
@@ -297,6 +306,7 @@ struct MemberState {
   /// The member acknowledges once.
   mutating func endRead(_ actions: inout [MemberAction]) {
     silentTicks = 0
+    receivedKeys = nil
     tellPeers(&actions)
     guard mustAcknowledge else { return }
     mustAcknowledge = false

@@ -1,7 +1,7 @@
 /// The messages of a member itself: those that wait for a hub, and those that were sent.
 ///
 /// About `window` bytes are under way to the hub, and are kept whole, so that they can be sent to the next
-/// hub. What waits is bounded, and so is the log of what has a position.
+/// hub. What waits is bounded, and so is the log of what has a position, which makes room for what waits.
 struct Outbox {
   private enum Item {
     case message(Message)
@@ -59,6 +59,7 @@ struct Outbox {
         actions.append(.dropped(number: message.number, subject: message.subject))
       }
     }
+    trim()
   }
 
   /// Sends a frame after all messages that have been posted.
@@ -75,20 +76,28 @@ struct Outbox {
   /// Takes back requests and flushes that have not been sent, and does not tell the ends of others.
   mutating func forget(_ tokens: Set<UInt64>) {
     flushes.subtract(tokens)
-    removeFrames { frame in
+    keepFrames { frame in
       switch frame {
-      case .request(let request, _): tokens.contains(request.correlation)
-      case .flush(let token): tokens.contains(token)
-      default: false
+      case .request(let request, _): !tokens.contains(request.correlation)
+      case .flush(let token): !tokens.contains(token)
+      default: true
       }
     }
   }
 
-  private mutating func removeFrames(where isRemoved: (MemberFrame) -> Bool) {
+  private mutating func keepFrames(where isKept: (MemberFrame) -> Bool) {
     if front.isEmpty, waiting.count == waitingCount { return }
-    front.removeAll(where: isRemoved)
-    waiting.removeAll { if case .frame(let frame) = $0 { isRemoved(frame) } else { false } }
+    var (keptFront, kept) = (Queue<MemberFrame>(), Queue<Item>())
+    while let frame = front.popFirst() { if isKept(frame) { keptFront.append(frame) } }
+    while let item = waiting.popFirst() {
+      if case .frame(let frame) = item, !isKept(frame) { continue }
+      kept.append(item)
+    }
+    (front, waiting) = (keptFront, kept)
   }
+
+  /// The log has room for what the rest leaves of the limit.
+  private mutating func trim() { while log.trim(beside: waitingBytes) != nil {} }
 
   // MARK: Sending
 
@@ -154,6 +163,7 @@ struct Outbox {
       place(&oldest.message)
       log.append(oldest)
     }
+    trim()
   }
 
   /// Handles the loss of the hub.
@@ -163,14 +173,14 @@ struct Outbox {
   /// - Returns: The correlations of those requests.
   mutating func close() -> Set<UInt64> {
     var (requests, sent): (Set<UInt64>, Set<UInt64>) = ([], flushes)
-    removeFrames { frame in
+    keepFrames { frame in
       switch frame {
       case .request(let request, _): requests.insert(request.correlation)
       case .flush(let token): sent.remove(token)
       // Replies are for members of the hub that is lost.
-      default: return true
+      default: return false
       }
-      return false
+      return true
     }
     var again = Queue<MemberFrame>()
     for token in sent.sorted() { again.append(.flush(token: token)) }
@@ -192,6 +202,6 @@ struct Outbox {
     log.entries(since: position) + (0..<underWay.count).map { underWay[$0] }
   }
 
-  /// The highest position that the log has forgotten.
+  /// The highest position of which no trace is left.
   var floor: Position { log.floor }
 }

@@ -9,6 +9,8 @@ struct Outgoing {
   private let buffering: RelayBuffering
   /// The bytes that the transport has and could not write yet.
   private var handed = 0
+  /// The rest of a gap whose first frames have been handed, last frame first.
+  private var lostFrames: [HubFrame] = []
   /// The frames before `rest`, none of which may be dropped.
   private var front = Line()
   private var rest = Line()
@@ -23,9 +25,9 @@ struct Outgoing {
   /// The most bytes that are handed to a transport that does not write.
   static let window = 256 << 10
 
-  /// - Parameter lossLimit: Beyond so many bytes of losses, which are 30,000 with short names, what
-  ///   else was lost is not counted. All losses fit into one frame.
-  init(_ buffering: RelayBuffering, lossLimit: Int = 2 << 20) {
+  /// - Parameter lossLimit: Beyond so many bytes of losses, which are 65,536 with short names, what
+  ///   else was lost is not counted.
+  init(_ buffering: RelayBuffering, lossLimit: Int = 4 << 20) {
     self.buffering = buffering
     self.lossLimit = lossLimit
   }
@@ -37,7 +39,7 @@ struct Outgoing {
     case peers
   }
 
-  var isEmpty: Bool { front.isEmpty && rest.isEmpty }
+  var isEmpty: Bool { lostFrames.isEmpty && front.isEmpty && rest.isEmpty }
 
   /// Whether a frame of some bytes may be handed to the transport at once; then it counts as handed.
   mutating func hand(_ size: Int) -> Bool {
@@ -111,6 +113,7 @@ struct Outgoing {
   }
 
   private mutating func popFirst() -> HubFrame? {
+    if let frame = lostFrames.popLast() { return frame }
     guard let item = front.popFirst() ?? rest.popFirst() else { return nil }
     switch item {
     case .frame(let frame): return frame
@@ -119,7 +122,8 @@ struct Outgoing {
       return .message(message)
     case .gap(let gap):
       lossBytes -= gap.bytes
-      return .lost(gap.inOrder)
+      lostFrames = gap.frames.reversed()
+      return lostFrames.popLast()
     case .peers: return peers.take()
     }
   }
@@ -137,7 +141,7 @@ extension Outgoing {
     mutating func append(_ item: Item) {
       switch item {
       // A member takes no message after the report of a later loss of the same sender.
-      case .live, .frame(.message), .frame(.lost), .frame(.open): gap = nil
+      case .live, .frame(.message), .frame(.missed), .frame(.lost), .frame(.open): gap = nil
       case .frame, .gap, .peers: break
       }
       items.append(item)
@@ -150,11 +154,17 @@ extension Outgoing {
     }
 
     mutating func forget(_ requests: Set<HubMember.Asked.Key>) {
-      items.removeAll { item in
-        guard case .frame(.request(let request)) = item else { return false }
-        return requests.contains(.init(from: request.from, correlation: request.correlation))
+      var kept = Self()
+      for index in 0..<items.count {
+        if case .frame(.request(let request)) = items[index],
+          requests.contains(.init(from: request.from, correlation: request.correlation))
+        {
+          continue
+        }
+        if index == gap { kept.gap = kept.items.count }
+        kept.items.append(items[index])
       }
-      gap = nil
+      self = kept
     }
 
     /// Counts a loss in the last gap, or in a new one.
@@ -209,6 +219,19 @@ extension Outgoing {
     /// In the order of numbers, because a member takes no loss below one that was reported.
     var inOrder: [Loss] {
       unknown.map { [.unknown(before: $0)] } ?? losses.values.sorted { $0.position < $1.position }
+    }
+
+    /// Frames of moderate size.
+    var frames: [HubFrame] {
+      var (frames, losses, size): ([HubFrame], [Loss], Int) = ([], [], 0)
+      for loss in inOrder {
+        losses.append(loss)
+        size += loss.size
+        guard losses.count == 1_000 || size >= Outgoing.window else { continue }
+        frames.append(.lost(losses))
+        (losses, size) = ([], 0)
+      }
+      return losses.isEmpty ? frames : frames + [.lost(losses)]
     }
   }
 }

@@ -44,12 +44,6 @@ struct Queue<Element> {
 
   mutating func removeAll() { self = Self() }
 
-  mutating func removeAll(where isRemoved: (Element) -> Bool) {
-    var kept = Self()
-    while let element = popFirst() { if !isRemoved(element) { kept.append(element) } }
-    self = kept
-  }
-
   private mutating func resize(to size: Int) {
     var resized: [Element?] = []
     resized.reserveCapacity(size)

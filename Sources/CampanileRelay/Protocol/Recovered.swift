@@ -2,6 +2,8 @@
 struct Recovered {
   /// The message with the highest position that a log has for it, or `none`.
   var message: Message
+  /// Whether no log has its payload any more.
+  var isForgotten: Bool
   /// Whether its sender knows no position of it.
   var isUnknownToSender: Bool
   /// The place of the message in the order of delivery.
@@ -20,6 +22,7 @@ struct Recovered {
 
   private init(_ entry: LogEntry) {
     message = entry.message
+    isForgotten = entry.isForgotten
     isUnknownToSender = entry.message.position == .none
     place =
       isUnknownToSender
@@ -28,7 +31,12 @@ struct Recovered {
   }
 
   private mutating func unite(with other: Self) {
-    message.position = max(message.position, other.message.position)
+    let position = max(message.position, other.message.position)
+    if isForgotten, !other.isForgotten {
+      message = other.message
+      isForgotten = false
+    }
+    message.position = position
     isUnknownToSender = isUnknownToSender || other.isUnknownToSender
     place = min(place, other.place)
   }

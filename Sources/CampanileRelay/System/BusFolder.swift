@@ -344,14 +344,15 @@ struct BusFolder: Sendable {
         + "remove it.")
   }
 
-  /// Gives the files of a member, of the bus and of all hubs the present time.
+  /// Gives the file with the bus's number the present time.
+  func renewIdentity() { opened.value?.renew("bus.id") }
+
+  /// Gives the socket of a hub, and the locks of all hubs, the present time.
   ///
   /// An earlier hub that has been stopped looks for the lock of a later one.
-  func renew(_ member: UInt64) {
-    for name in (try? opened.value?.names()) ?? []
-    where name.hasPrefix("hub.") || name == "bus.id" || name == memberName(member) {
-      opened.value?.renew(name)
-    }
+  func renewHubs(_ generation: UInt64) {
+    opened.value?.renew(socketName(generation))
+    for known in knownGenerations { opened.value?.renew(lockName(known)) }
   }
 }
 

@@ -179,6 +179,9 @@ final class FileLock: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Gives the file the present time.
+  func renew() { futimens(descriptor, nil) }
+
   func write(_ text: String) {
     let bytes = Array(text.utf8)
     _ = unsafe bytes.withUnsafeBytes { unsafe ProgramCalls.write($0, to: descriptor) }

@@ -207,7 +207,11 @@ final class GroupStateTests {
       CampanileRelayTests.actions(of: &member, body)
     }
     _ = said { $0.connected(generation: 2, &$1) }
-    _ = said { $0.received(.opened(at(2, 0), 0), &$1) }
+    _ = said {
+      $0.received(
+        .open(position: at(2, 0), ownNumber: 0, .init(generation: 2, since: .none, last: .none)),
+        &$1)
+    }
     let messages = (1...3 as ClosedRange<UInt64>).map {
       Message(1, $0, at: at(2, $0), subject: "a.b")
     }

@@ -423,8 +423,10 @@ final class MemberStateTests {
 }
 
 extension HubFrame {
-  /// Opens a generation at which nobody is missing.
+  /// Opens a generation without a word of what was recovered.
   static func opened(_ position: Position, _ ownNumber: UInt64) -> Self {
-    .open(position: position, ownNumber: ownNumber, missing: [])
+    .open(
+      position: position, ownNumber: ownNumber,
+      Recovery(generation: position.generation, since: .none, last: .none))
   }
 }

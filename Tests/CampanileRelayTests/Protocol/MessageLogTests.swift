@@ -10,42 +10,78 @@ struct MessageLogTests {
     )
   }
 
-  private func fill(_ log: inout MessageLog, _ numbers: ClosedRange<UInt64>) {
-    for number in numbers { log.append(entry(number)) }
+  private func fill(_ log: inout MessageLog, _ numbers: ClosedRange<UInt64>) -> [UInt64] {
+    var forgotten: [UInt64] = []
+    for number in numbers {
+      log.append(entry(number))
+      while let oldest = log.trim() { forgotten.append(oldest.message.number) }
+    }
+    return forgotten
   }
 
-  @Test("R6 A log keeps as many bytes as it may, and knows up to where it has forgotten")
-  func keepsAsManyBytesAsAllowed() {
+  @Test func keepsAsManyBytesAsAllowed() {
     // An entry counts as 164 bytes.
     #expect(entry(1).cost == 164)
     var log = MessageLog(limit: 492)
-    fill(&log, 1...3)
+    let forgotten = fill(&log, 1...5)
+    #expect(forgotten == [1, 2])
+    #expect(log.entries(since: .none).map(\.message.number) == [1, 2, 3, 4, 5])
+    #expect(log.entries(since: .none).map(\.isForgotten) == [true, true, false, false, false])
+    #expect(log[0].message.payload.isEmpty)
+    #expect(log[2].message.payload.count == 35)
     #expect(log.floor == .none)
-    fill(&log, 4...5)
-    #expect(log.entries(since: .none).map(\.message.number) == [3, 4, 5])
-    #expect(log[0].message.payload.count == 35)
+  }
+
+  @Test func knowsUpToWhereNoTraceIsLeft() {
+    var log = MessageLog(limit: 492, traceLimit: 2)
+    _ = fill(&log, 1...9)
+    #expect(log.entries(since: .none).map(\.message.number) == [5, 6, 7, 8, 9])
+    #expect(log.floor == at(1, 4))
+  }
+
+  @Test("R6 The subjects of forgotten messages are bounded in bytes")
+  func boundsSubjects() {
+    var log = MessageLog(limit: 560, subjectLimit: 35)
+    for number in 1...9 as ClosedRange<UInt64> {
+      let message = Message(1, number, at: at(1, number), subject: "0123456789", payload: [1])
+      log.append(LogEntry(message: message))
+      while log.trim() != nil {}
+    }
+    // Four entries of 139 bytes, and three traces of ten.
+    #expect(log.entries(since: .none).map(\.message.number) == [3, 4, 5, 6, 7, 8, 9])
+    #expect(log.entries(since: .none).map(\.isForgotten).filter { $0 }.count == 3)
     #expect(log.floor == at(1, 2))
   }
 
   @Test func selectsByPosition() {
     var log = MessageLog(limit: 1_000)
-    fill(&log, 1...4)
+    _ = fill(&log, 1...4)
     log.append(LogEntry(message: Message(2, 1)))
     #expect(log.entries(since: at(1, 3)).map(\.message.key.number) == [4, 1])
+  }
+
+  @Test func setsPositionsOfTracesAndEntries() {
+    var log = MessageLog(limit: 100)
+    _ = fill(&log, 1...2)
+    log.append(LogEntry(message: Message(2, 1, at: at(1, 3))))
+    log.setPositions(ofSender: 1, first: 1, count: 9, from: at(9, 1))
+    #expect(log[0].isForgotten && log[0].message.position == at(9, 1))
+    #expect(!log[1].isForgotten && log[1].message.position == at(9, 2))
+    #expect(log[2].message.position == at(1, 3))
   }
 
   /// Each search goes on where the last one ended, also when older entries have gone since.
   @Test(arguments: [1, 2, 3] as [UInt64])
   func setsPositionsInAnyOrder(seed: UInt64) {
     var random = SeededGenerator(seed)
-    var log = MessageLog(limit: 5_000)
-    fill(&log, 1...40)
+    var log = MessageLog(limit: 2_000, traceLimit: 20)
+    _ = fill(&log, 1...40)
     var newest: UInt64 = 40
     var positions: [UInt64: Position] = [:]
     for number in (1...40).shuffled(using: &random) as [UInt64] {
       if number % 4 == 0 {
         newest += 1
-        fill(&log, newest...newest)
+        _ = fill(&log, newest...newest)
       }
       let present = (0..<log.count).map { log[$0].message.number }
       let count = UInt32.random(in: 1...3, using: &random)
@@ -74,6 +110,17 @@ struct RecoveredTests {
       LogEntry(message: Message(2, 1, at: at(1, 2))),
     ]
     #expect(numbers(entries) == [[1, 1], [2, 1], [1, 2]])
+  }
+
+  @Test func prefersPayloads() {
+    var trace = LogEntry(message: Message(1, 1, at: at(1, 1), payload: [1]))
+    let whole = trace
+    trace.forget()
+    for entries in [[trace, whole], [whole, trace]] {
+      let merged = Recovered.merge(entries)
+      #expect(merged.count == 1 && !merged[0].isForgotten && merged[0].message.payload == [1])
+    }
+    #expect(Recovered.merge([trace])[0].isForgotten)
   }
 
   /// A question that only its sender still knows stands before an answer that others have heard.

@@ -1,0 +1,56 @@
+/// The messages that a member has, according to its position.
+extension HubState {
+  /// The last position of older generations that this hub has recovered.
+  var recovered: Position { recoveries[generation]?.last ?? Position.none }
+
+  /// Every member has what it subscribes to up to here, also those that are missing.
+  var stable: Position {
+    if !isOpen { return .none }
+    let positions = members.compactMap { member -> Position? in
+      switch member.stage {
+      case .open: member.acknowledged
+      case .late: lowest(for: member.joinedAt)
+      case .greeting, .joining, .recovering: nil
+      }
+    }
+    return min(missing.isEmpty ? last : gap, positions.min() ?? last)
+  }
+
+  /// The first recovery that could have had a message of a position.
+  func recovery(of position: Position) -> Recovery? {
+    recoveries.values.filter { $0.generation > position.generation }.min {
+      $0.generation < $1.generation
+    }
+  }
+
+  /// The position from which on a member at a given position may have messages that others lack.
+  ///
+  /// It may be before the member's position, if others have continued without it.
+  func lowest(for position: Position) -> Position {
+    min(position, recovery(of: position)?.since ?? position)
+  }
+
+  /// Whether a member that was at `joinedAt` has received a message, or the report of its loss.
+  func covers(_ position: Position, _ joinedAt: Position) -> Bool {
+    guard position.generation < joinedAt.generation else { return position <= joinedAt }
+    return position <= recovery(of: position)?.last ?? joinedAt
+  }
+
+  /// The generation in which a message was first sent, if that is known.
+  ///
+  /// A message that only its sender has is of the generation that its sender was part of.
+  func origin(of message: Message) -> UInt64? {
+    if message.position.generation < generation { return message.position.generation }
+    return members.first { $0.peer.id == message.sender && $0.stage == .recovering }?
+      .joinedAt.generation
+  }
+
+  /// Reports to a member that it can no longer get a message.
+  mutating func reportMissed(_ message: Message, by place: Int, _ actions: inout [HubAction]) {
+    var message = message
+    message.payload = []
+    message.path = []
+    if message.position == .none { message.position = recovered }
+    send(.missed(message), to: place, &actions)
+  }
+}
