@@ -60,7 +60,7 @@
     }
 
     @Test(
-      "A nested post takes at most 700 bytes, or 960 to several lists, its observer included",
+      "A nested post takes at most 720 bytes, or 960 to several lists, its observer included",
       arguments: Observed.allCases)
     func bytes(observed: Observed) async {
       let (center, levels, bell) = (Ours(), Levels(), Bell())
@@ -110,7 +110,7 @@
       }
       withExtendedLifetime((token, listener)) {}
       #expect(levels.greatest > 0)
-      #expect(levels.greatest <= (observed == .nameBesideObjects ? 960 : 700), "\(observed)")
+      #expect(levels.greatest <= (observed == .nameBesideObjects ? 960 : 720), "\(observed)")
     }
 
     @Test(
