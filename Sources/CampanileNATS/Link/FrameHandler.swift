@@ -12,6 +12,15 @@
     import Musl
   #endif
 
+  /// The reason why a connection ended, as a sentence: the first one counts.
+  final class EndReason: Sendable {
+    private let text = Locked<String?>(nil)
+
+    var sentence: String? { text.withLock { $0 } }
+
+    func set(_ sentence: String) { text.withLock { $0 = $0 ?? sentence } }
+  }
+
   /// Reads the frames of a server, and delivers them each time the socket has been read.
   ///
   /// It also begins TLS where the server asks for it: right after the first line, before anything
@@ -25,20 +34,18 @@
     private let address: ServerAddress
     private let tls: TLSOptions
     private let certificateName: String?
-    /// Called with the reason why the connection ends, as a sentence.
-    private let fail: @Sendable (String) -> Void
+    private let reason: EndReason
     private let deliver: @Sendable ([ServerFrame], Int) -> Void
     private var byteCount = 0
 
     init(
       _ address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
-      fail: @escaping @Sendable (String) -> Void,
-      deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
+      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
     ) {
       self.address = address
       self.tls = tls
       self.certificateName = certificateName
-      self.fail = fail
+      self.reason = reason
       self.deliver = deliver
     }
 
@@ -94,7 +101,7 @@
       // A server that is killed often ends without a closing frame.
       if case NIOSSLError.uncleanShutdown = error {
       } else {
-        fail(Self.sentence(error, tls, certificateName ?? address.host))
+        reason.set(Self.sentence(error, tls, certificateName ?? address.host))
       }
       context.close(promise: nil)
     }

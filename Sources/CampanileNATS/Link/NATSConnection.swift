@@ -15,6 +15,9 @@
 
     private let channel: any Channel
     private let backlog: Backlog
+    /// How many answers to pings wait to be written.
+    private let pongs = Locked(0)
+    private static let pongLimit = 10_000
 
     init(_ channel: any Channel, _ backlog: Backlog = Backlog()) {
       (self.channel, self.backlog) = (channel, backlog)
@@ -86,9 +89,7 @@
       to address: ServerAddress, _ configuration: NATSConfiguration, certificateName: String?,
       _ handle: @escaping @Sendable (Event) -> Void
     ) {
-      let (backlog, tls) = (Backlog(), configuration.tls)
-      // The first one counts.
-      let reason = Locked<String?>(nil)
+      let (reason, backlog, tls) = (EndReason(), Backlog(), configuration.tls)
       let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(Int64(configuration.connectTimeout)))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -105,8 +106,7 @@
             if tls.isFirst { try pipeline.addHandler(try tls.makeHandler(certificateName)) }
             try pipeline.addHandler(
               FrameHandler(
-                address, tls, certificateName: certificateName,
-                fail: { sentence in reason.withLock { $0 = $0 ?? sentence } },
+                address, tls, certificateName: certificateName, reason: reason,
                 deliver: { frames, byteCount in
                   backlog.arrived(byteCount)
                   handle(.frames(frames, byteCount: byteCount, backlog))
@@ -119,7 +119,7 @@
           handle(.connected(NATSConnection(channel, backlog)))
           channel.closeFuture.whenComplete { _ in
             backlog.end()
-            handle(.closed(reason.withLock { $0 }))
+            handle(.closed(reason.sentence))
           }
           backlog.start(channel)
         case .failure(let error):
@@ -129,10 +129,18 @@
       }
     }
 
-    func send(_ bytes: ByteBuffer) {
+    /// Whether so many answers to pings wait that the server can't be reading them.
+    var isFull: Bool { pongs.withLock { $0 > Self.pongLimit } }
+
+    /// - Parameter count: How many answers to pings are among the bytes.
+    func send(_ bytes: ByteBuffer, pongs count: Int = 0) {
       let byteCount = bytes.readableBytes
       backlog.sent(byteCount)
-      channel.writeAndFlush(bytes).whenComplete { [backlog] _ in backlog.written(byteCount) }
+      if count > 0 { pongs.withLock { $0 += count } }
+      channel.writeAndFlush(bytes).whenComplete { [self] _ in
+        backlog.written(byteCount)
+        if count > 0 { pongs.withLock { $0 -= count } }
+      }
     }
 
     func setReading(_ reads: Bool) { backlog.set(reads) }

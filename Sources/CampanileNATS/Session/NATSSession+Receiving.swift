@@ -5,9 +5,33 @@
   extension NATSSession {
     // MARK: Receiving
 
+    /// The meaning of a message of a subscription, by its subject.
+    struct Meaning {
+      let sid: UInt64
+      let subject: String
+      /// Whether it is for the subscription, which may be for requests.
+      let isMeant: Bool
+      let answers: Bool
+      let group: String?
+      /// Whether no other subscription receives it first.
+      let isFirst: Bool
+    }
+
     /// Handles messages that arrived together.
     mutating func received(_ messages: [ServerMessage]) {
-      for message in messages { received(message) }
+      for index in messages.indices {
+        // Read by its fields. A copy of the message would count a reference to each of them.
+        guard let meaning, meaning.sid == messages[index].sid, meaning.group == nil,
+          meaning.subject == messages[index].subject
+        else {
+          received(messages[index])
+          continue
+        }
+        if !meaning.isMeant { continue }
+        hear(
+          messages[index].payload, Envelope(messages[index].headers), of: messages[index].subject,
+          isFirst: meaning.isFirst)
+      }
     }
 
     mutating func received(_ message: ServerMessage) {
@@ -15,18 +39,35 @@
       case Self.inboxSid: receivedAnswer(message)
       case Self.presenceSid: receivedPresence(message)
       case let sid where sid == Self.streamSid || shared[sid] != nil: receivedStored(message)
-      case let sid:
-        guard let subscription = subscriptions[sid] ?? ending[sid],
-          isMeant(subscription, message.subject)
-        else { return }
-        if subscription.answers {
-          receivedRequest(message, Envelope(message.headers))
-        } else if let group = subscription.group {
+      default:
+        let meaning = meaning(of: message)
+        if !meaning.isMeant { return }
+        let envelope = Envelope(message.headers)
+        if meaning.answers {
+          receivedRequest(message, envelope)
+        } else if let group = meaning.group {
           deliver(message, to: group) { _ in }
         } else {
-          hear(message)
+          hear(message.payload, envelope, of: message.subject, isFirst: meaning.isFirst)
         }
       }
+    }
+
+    private mutating func meaning(of message: ServerMessage) -> Meaning {
+      if let meaning, meaning.sid == message.sid, meaning.subject == message.subject {
+        return meaning
+      }
+      let (sid, subject) = (message.sid, message.subject)
+      let subscription = subscriptions[sid] ?? ending[sid]
+      let found = Meaning(
+        sid: sid, subject: subject,
+        isMeant: subscription.map { isMeant($0, subject) } ?? false,
+        answers: subscription?.answers == true, group: subscription?.group,
+        isFirst: !subscriptions.values.contains {
+          $0.group == nil && $0.sid < sid && isMeant($0, subject) && $0.pattern.matches(subject)
+        })
+      meaning = found
+      return found
     }
 
     /// Whether a subscription may be about a subject that it matches.
@@ -40,18 +81,16 @@
       NATSSubject.isInternal(subject) || subject.hasPrefix(inboxPrefix)
     }
 
-    private mutating func hear(_ message: ServerMessage) {
-      let subject = message.subject
-      guard let envelope = Envelope(message.headers) else {
+    @inline(__always)
+    private mutating func hear(
+      _ payload: [UInt8], _ envelope: Envelope?, of subject: String, isFirst: Bool
+    ) {
+      guard let envelope else {
         // The server sends it once for each pattern; it has no number to recognize it by.
-        let isDouble = subscriptions.values.contains {
-          $0.group == nil && $0.sid < message.sid && isMeant($0, subject)
-            && $0.pattern.matches(subject)
-        }
-        if isDouble { return }
+        guard isFirst else { return }
         messageCount += 1
         return incidents.append(
-          .message(sender: 0, subject: subject, version: 0, path: [], payload: message.payload))
+          .message(sender: 0, subject: subject, version: 0, path: [], payload: payload))
       }
       // A request is for relays that answer, and a relay ignores its own messages.
       if envelope.isRequest || envelope.sender == id { return }
@@ -74,7 +113,7 @@
         incidents.append(
           .message(
             sender: envelope.sender, subject: subject, version: envelope.version,
-            path: envelope.path, payload: message.payload))
+            path: envelope.path, payload: payload))
       }
     }
 
@@ -148,13 +187,13 @@
     ///
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
-      guard let (own, payload) = requests.takeOwn(correlation), answersItself(own.subject),
+      guard let own = requests.takeOwn(correlation), answersItself(own.subject),
         let number = requests.received(answerSubject(correlation))
       else { return false }
       incidents.append(
         .request(
           from: id, correlation: number, subject: own.subject, version: own.version,
-          payload: payload))
+          payload: own.payload))
       return true
     }
 
@@ -174,22 +213,30 @@
         guard denial.kind == .publishing, let subject else {
           return incidents.append(.denied(subject: subject, denial.text))
         }
-        if durable != nil, subject.hasPrefix("$JS.") {
-          // A request is made again after some seconds, maybe for another consumer, and each message
-          // is sent and acknowledged again.
-          reportOnce(denial, subject.split(separator: ".").prefix(4).joined(separator: "."))
+        if let request = durable?.options.request(at: subject) {
+          // It is made again after some seconds, maybe for another consumer.
+          reportOnce(denial, request)
+          changeReceivers { $0.denied(subject, denial.text) }
+        } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
+          // Each message is sent again, and is acknowledged again.
+          return reportOnce(denial, "$JS.ACK")
         } else {
           incidents.append(.denied(subject: subject, denial.text))
         }
         let denied = requests.open(to: subject)
         // Some may not have been sent yet.
-        if !denied.isEmpty { outbox.forget(Set(denied)) }
+        if !denied.isEmpty { outbox.forget(requests: Set(denied)) }
         for correlation in denied where requests.ended(correlation) {
           incidents.append(
             .reply(correlation: correlation, .failed, payload: Array(denial.text.utf8)))
         }
         // Such a post is never acknowledged; others of the name will not be, either.
-        if durable != nil { refuse(subject) }
+        if durable == nil { return }
+        let (count, flushed) = outbox.refuse(subject)
+        // It may be something else that is denied, like an acknowledgment.
+        if count == 0 { return }
+        report(flushed: flushed)
+        (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       }
     }
 
@@ -201,10 +248,14 @@
     }
 
     static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
-      let fields = failure.map {
-        "Nats-Service-Error: \(line($0))\r\nNats-Service-Error-Code: 500\r\n"
+      var headers: [UInt8] = []
+      headers.appendHeaderStart()
+      if let failure {
+        headers.appendHeader("Nats-Service-Error", line(failure))
+        headers.appendHeader("Nats-Service-Error-Code", "500")
       }
-      return Array("NATS/1.0\r\n\(fields ?? "")\r\n".utf8)
+      headers.appendHeaderEnd()
+      return headers
     }
 
     /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).

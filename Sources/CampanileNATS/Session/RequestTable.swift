@@ -3,14 +3,17 @@
 
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
-    /// A request of the relay's own.
-    struct Asked {
+    private struct Asked {
+      let subject: String
+      /// The request, if the relay itself may answer it.
+      var own: Own?
+    }
+
+    /// A request that the relay itself may answer.
+    struct Own {
       let subject: String
       let version: UInt32
-      /// The content, if the relay itself may answer the request, and has not been asked yet.
-      var own: [UInt8]?
-      /// Whether it has been sent to a server.
-      var isSent = false
+      let payload: [UInt8]
     }
 
     /// The requests of the relay's own.
@@ -27,19 +30,20 @@
 
     // MARK: Sent
 
-    mutating func ask(_ correlation: UInt64, _ request: Asked) { asked[correlation] = request }
-
-    /// Takes a request that has no other answerer, and its content.
-    mutating func takeOwn(_ correlation: UInt64) -> (Asked, payload: [UInt8])? {
-      guard let request = asked[correlation], let payload = request.own else { return nil }
-      asked[correlation]?.own = nil
-      return (request, payload)
+    mutating func ask(_ correlation: UInt64, _ subject: String, own: Own? = nil) {
+      asked[correlation] = Asked(subject: subject, own: own)
     }
 
-    mutating func wasSent(_ correlation: UInt64) { asked[correlation]?.isSent = true }
+    /// Takes a request that has no other answerer.
+    ///
+    /// - Returns: The request, if the relay itself may answer it, and has not been asked yet.
+    mutating func takeOwn(_ correlation: UInt64) -> Own? {
+      defer { asked[correlation]?.own = nil }
+      return asked[correlation]?.own
+    }
 
-    /// The open requests that have been sent.
-    var sent: [UInt64] { asked.filter(\.value.isSent).map(\.key) }
+    /// The requests that are open, oldest first.
+    var open: [UInt64] { asked.keys.sorted() }
 
     func isOpen(_ correlation: UInt64) -> Bool { asked[correlation] != nil }
 

@@ -1,5 +1,6 @@
 #if NATS
   public import CampanileRelay
+  import Dispatch
 
   extension Relay.Transport {
     /// Connects through NATS servers, on any hosts.
@@ -27,14 +28,16 @@
     /// A transport with an array of options.
     package static func nats(_ servers: String, options: [NATSOption]) -> Self {
       Self { name, buffering in
-        var configuration = NATSConfiguration()
         do throws(NATSAddressError) {
-          configuration = try NATSConfiguration(servers: servers)
+          var configuration = try NATSConfiguration(servers: servers)
+          for option in options { option.apply(&configuration) }
+          return NATSLink(configuration, name: name, buffering)
         } catch {
-          configuration.mistake = error.description
+          var configuration = NATSConfiguration()
+          for option in options { option.apply(&configuration) }
+          return BrokenLink(
+            error.description, LinkObserver(relay: name, configuration.logger))
         }
-        for option in options { option.apply(&configuration) }
-        return NATSLink(configuration, name: name, buffering)
       }
     }
   }
@@ -88,5 +91,28 @@
       let configuration = try NATSConfiguration(servers: servers)
       (link as? NATSLink)?.reconnect(to: configuration)
     }
+  }
+
+  /// A link without a valid address: it reports the reason, and never connects.
+  private final class BrokenLink: RelayLink {
+    let queue = DispatchQueue(label: "campanile.relay.nats")
+    let step: UInt64 = 0
+    private let reason: String
+    private let observer: LinkObserver
+
+    init(_ reason: String, _ observer: LinkObserver) {
+      (self.reason, self.observer) = (reason, observer)
+    }
+
+    func start(_ receiver: any RelayReceiver) {
+      queue.async { [reason, observer] in
+        observer.happened(.disconnected(reason))
+        receiver.receive([.disconnected(reason)])
+      }
+    }
+
+    func perform(_ operations: [RelayOperation]) {}
+    func setReading(_ reads: Bool) {}
+    func stop() {}
   }
 #endif

@@ -624,21 +624,24 @@
       #expect(written(&session).text.split(separator: "STREAM.INFO").count == 2)
     }
 
-    @Test("Of a stream whose filters are too long for a request, all is asked for")
-    func longFilters() {
+    @Test(
+      "Of a stream whose filters are too long for a request, all is asked for",
+      arguments: [(1_000, true), (100, false)])
+    func longFilters(limit: Int, isSent: Bool) {
       var session = NATSSession(
         id: 0xAB, name: "me", processID: 1,
         durable: DurableOptions(stream: "S", subjects: [], replicas: 1))
       for number in 1...100 { session.perform(.subscribe("clock.alarm.\(number)")) }
       var info = ServerInfo()
-      (info.maxPayload, info.version) = (1_000, "2.15.1")
+      (info.maxPayload, info.version) = (limit, "2.15.1")
       session.connected(info)
       session.incidents = []
       _ = written(&session)
       answer(&session, "i1", #"{"created":"2026","state":{"last_seq":1}}"#)
       let text = written(&session).text
-      #expect(text.contains("CONSUMER.CREATE.S"))
+      #expect(text.contains("CONSUMER.CREATE.S") == isSent)
       #expect(!text.contains("filter"))
+      #expect(told(&session) == (isSent ? [] : ["denied $JS.API.CONSUMER.CREATE.S.relayabn2"]))
     }
 
     @Test("A subscription that is denied is not asked for again")
@@ -742,7 +745,7 @@
     @Test("A post waits while its stream is created again, and nothing is reported")
     func createdAgain() throws {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
-      answer(&session, "i1", "{}")
+      answer(&session, "s1", "{}")
       session.perform(post("x"))
       _ = written(&session)
       for _ in 1...2 {
@@ -755,19 +758,14 @@
       session.tickDurable()
       #expect(!written(&session).text.contains("HPUB x "))
       session.tickDurable()
-      func token(_ request: String) throws -> String {
-        let text = written(&session).text
-        #expect(!text.contains("HPUB x "))
-        let pattern = try Regex("STREAM\\.\(request)\\.S \\S*\\.([is]\\d+)x")
-        return String(try #require(text.firstMatch(of: pattern)?[1].substring))
-      }
-      answer(&session, try token("INFO"), #"{"error":{"code":404,"err_code":10059}}"#)
-      let creation = try token("CREATE")
+      let text = written(&session).text
+      #expect(text.contains("STREAM.CREATE.S ") && !text.contains("HPUB x "))
+      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+)x/#)?.1)
       for _ in 1...3 {
         session.tickDurable()
         #expect(!written(&session).text.contains("HPUB x "))
       }
-      answer(&session, creation, "{}")
+      answer(&session, String(token), "{}")
       #expect(written(&session).text.contains("HPUB x "))
       answer(&session, "a1", #"{"stream":"S","seq":1}"#)
       #expect(told(&session) == [])
@@ -913,6 +911,36 @@
       var session = untaken("x")
       answer(&session, "a1", #"{"stream":"\#(name)","seq":1}"#)
       #expect(told(&session) == ["refused x", "flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    @Test("A post for which a stream never has room is refused, and those behind it are stored")
+    func noRoom() {
+      let full = #"{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"}}"#
+      func config(_ bytes: Int, _ discard: String = "new") -> String {
+        #"{"config":{"subjects":["x"],"max_bytes":\#(bytes),"discard":"\#(discard)"}}"#
+      }
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(post("x", bytes: 500))
+      session.perform(post("x"))
+      session.perform(.flush(5))
+      session.confirmed(written(&session).mark ?? 0)
+      for _ in 1...2 {
+        answer(&session, "a1", full)
+        session.tickDurable()
+        _ = written(&session)
+      }
+      for unlike in [config(-1), config(400, "old"), config(1_000)] {
+        answer(&session, "q1", unlike)
+        #expect(told(&session) == [])
+      }
+      answer(&session, "q1", config(400))
+      #expect(told(&session) == ["refused x"])
+      let rest = written(&session)
+      #expect(rest.text.split(separator: "HPUB x ").count == 1)
+      answer(&session, "a2", #"{"stream":"S","seq":1}"#)
+      session.confirmed(rest.mark ?? 0)
+      #expect(told(&session) == ["flushed 5"])
       #expect(session.outbox.isEmpty)
     }
 
@@ -1073,7 +1101,7 @@
         session.perform(post("x"))
         #expect(!written(&session).text.contains("HPUB x "))
         if isAnswered {
-          answer(&session, "i1", "{}")
+          answer(&session, "s1", "{}")
         } else {
           for _ in 1...5 { session.tickDurable() }
         }
@@ -1135,11 +1163,17 @@
     }
 
     @Test(
-      "A stream that may not be created is used if it is there, and denials are reported once")
+      "A stream that may not be created is used if it is there, and the denial is reported once")
     func deniedCreation() throws {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
       session.perform(.subscribe("x"))
       session.perform(.flush(5))
+      _ = session.write()
+      session.output.clear()
+      let creation = ConnectionState.Denial(
+        kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no")
+      session.denied(creation)
+      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
       func token(_ request: String) throws -> String {
         let text = written(&session).text
         let pattern = try Regex("API\\.\(request)\\S* _INBOX\\.\\w+\\.(\\w+)x\\w{16} ")
@@ -1151,10 +1185,6 @@
       #expect(session.durable?.isReady == true)
       session.confirmed(written(&session).mark ?? 0)
       #expect(told(&session) == ["flushed 5"])
-      let creation = ConnectionState.Denial(
-        kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no")
-      session.denied(creation)
-      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
       session.denied(creation)
       // Each consumer without a name is another one.
       for number in 1...3 {
@@ -1163,6 +1193,11 @@
         )
       }
       #expect(told(&session) == ["denied $JS.API.CONSUMER.CREATE.S.relayn1"])
+      // What the relay does not ask for is not remembered.
+      for number in 1...3 {
+        session.denied(.init(kind: .publishing, subject: "$JS.API.X.\(number)", text: "no"))
+      }
+      #expect(told(&session).count == 3)
       #expect(session.reportedDenials.count == 2)
     }
 
@@ -1170,17 +1205,17 @@
     func deniedCreationOfNothing() {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
       for _ in 1...2 {
+        _ = written(&session)
+        session.denied(
+          .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
         let text = written(&session).text
         #expect(text.contains("STREAM.INFO.S "))
         if let token = text.firstMatch(of: #/INFO\.S \S*\.(i\d+)x/#)?.1 {
           answer(&session, String(token), #"{"error":{"code":404,"err_code":10059}}"#)
         }
-        #expect(written(&session).text.contains("STREAM.CREATE.S "))
-        session.denied(
-          .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
-        for _ in 1...10 { session.tickDurable() }
+        for _ in 1...5 { session.tickDurable() }
       }
-      // The sentence of the server, and that there is no answer.
+      // The sentence of the server, and that there is no stream.
       #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S", "denied "])
     }
 
@@ -1203,7 +1238,7 @@
       session.received(message(session.answerSubject(2), sid: NATSSession.inboxSid))
       session.confirmed(session.outbox.sentMark)
       #expect(told(&session) == ["disconnected"])
-      #expect(!(1...3).contains { session.requests.isOpen($0) })
+      #expect(session.requests.open.isEmpty)
       #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
     }
 
