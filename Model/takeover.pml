@@ -124,7 +124,7 @@ byte everOpen;
 typedef Hub {
   mtype phase;
   bool alive, stopped, checked;
-  bool lacksMember;     /* HubState.missing */
+  byte missing;
   byte owner, last, since, gap;
   byte stable;            /* the highest that it can be: the lowest position of all members */
   Recovery own, second;
@@ -227,7 +227,7 @@ inline claim(i) {
     when(!member[n].dead && has(everOpen, n),
       hub[highest].stable = MIN(hub[highest].stable, member[n].position);
       when(member[n].second.isKnown, x = member[n].second.since));
-    when(!member[n].dead && isHeldUp(n), hub[highest].lacksMember = true);
+    when(!member[n].dead && isHeldUp(n), add(hub[highest].missing, n));
     when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
   }
   /* What a hub says is stable is nothing that it collected, as long as somebody is missing. */
@@ -405,6 +405,7 @@ inline giveOne(g, i, m) {
 /* HubState.open */
 inline openMember(g, i) {
   H.stage[i] = isOpen;
+  drop(H.missing, i);
   down(g, i) ! open(POSITION(g, H.last),
     (NO_NUMBERS || i == C -> 0 : H.known[i]) | H.own.since << 2 | H.own.last << 7)
 }
@@ -446,12 +447,15 @@ inline recover(g) {
   openWaiting(g)
 }
 
-/* HubState.askLate */
+/* HubState.isAlone, askLate */
+#define isAlone(g, i) (!(H.missing & ~(1 << (i))))
 inline askLate(g, i) {
   x = H.joinedAt[i];
-  when(H.own.last == 0 && GENERATION(x) < g, H.since = x; H.gap = x; setRecovery(H.own, true, x, x));
+  when(H.own.last == 0 && GENERATION(x) < g,
+    H.since = x; H.gap = (isAlone(g, i) -> x : MIN(x, H.stable)); setRecovery(H.own, true, x, x));
   findLowest(g, x);
-  z = MIN(H.since, lowest);
+  z = (isAlone(g, i) -> H.since : H.gap);
+  z = MIN(z, lowest);
   ask(g, i, z)
 }
 
@@ -505,7 +509,7 @@ inline repair(g, i) {
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  H.alive = false; H.checked = false; H.lacksMember = false; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
+  H.alive = false; H.checked = false; H.missing = 0; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
   H.known[0] = 0; H.known[1] = 0;
   setRecovery(H.own, false, 0, 0);
   setRecovery(H.second, false, 0, 0);
@@ -572,7 +576,7 @@ end:
         when(H.stage[y] == joining && x, findLowest(g, x); z = MIN(z, lowest))
       }
       H.since = (z == NONE -> 0 : z);
-      H.gap = (H.lacksMember && !ONLY_SINCE_COLLECTED -> MIN(H.since, H.stable) : H.since);
+      H.gap = (H.missing && !ONLY_SINCE_COLLECTED -> MIN(H.since, H.stable) : H.since);
       each (y, MEMBERS) {
         when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.gap))
       }

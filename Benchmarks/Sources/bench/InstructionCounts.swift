@@ -47,7 +47,7 @@ struct InstructionCase: Sendable {
       postWithOwners(10), postWithOwners(10_000),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
-      Self(name: "multicast-10", count: 2_000, run: callMembers),
+      multicast(10), multicast(100),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
       Self(name: "observe-cancel-subject", count: 1_000, run: observeAboutSubjectAndCancel),
       Self(name: "observe-cancel-owner", count: 500, run: observeWithOwnerAndCancel),
@@ -105,12 +105,14 @@ struct InstructionCase: Sendable {
     withExtendedLifetime(tokens) {}
   }
 
-  private static func callMembers(_ count: Int) {
-    let multicast = Multicast<any Member>()
-    let members = (0..<10).map { _ in CalledMember() }
-    for member in members { multicast.add(member) }
-    for value in 0..<count { multicast.call { $0.hear(value) } }
-    withExtendedLifetime(members) {}
+  private static func multicast(_ memberCount: Int) -> Self {
+    Self(name: "multicast-\(memberCount)", count: 20_000 / memberCount) { count in
+      let multicast = Multicast<any Member>()
+      let members = (0..<memberCount).map { _ in CalledMember() }
+      for member in members { multicast.add(member) }
+      for value in 0..<count { multicast.call { $0.hear(value) } }
+      withExtendedLifetime(members) {}
+    }
   }
 
   private static func postWithOwners(_ observers: Int) -> Self {

@@ -61,7 +61,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     try await DeliveryTracker.wait { send(element, trackedBy: $0) }
   }
 
-  /// Ends every observation of this source that `owner` owns, in time that grows with their number.
+  /// Ends every observation of this source that `owner` owns.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
     registry.endAll(ownedBy: owner)
   }

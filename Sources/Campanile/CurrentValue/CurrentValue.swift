@@ -112,9 +112,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// object that the closure removes from the value. If the closure throws, the changes that it
   /// made remain, and are delivered.
   ///
-  /// If it sets another current value, the observers of that one run inside the closure, too. If two
-  /// threads use each other's state crosswise, each inside an update, the program stops with a
-  /// sentence that says so; to avoid it, read the other state before the update.
+  /// The closure may use another current value, and waits for it. If it sets that one, its observers
+  /// run inside the closure. If two threads use each other's state crosswise, each inside an update,
+  /// the program stops with a sentence that says so; to avoid it, read the other state before the
+  /// update.
   ///
   /// An array is appended to in place, unless something else keeps it: an observer of
   /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed derived state
@@ -128,7 +129,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   // MARK: Observing
 
-  /// Ends every observation of this source that `owner` owns, in time that grows with their number.
+  /// Ends every observation of this source that `owner` owns.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
     storage.registry.endAll(ownedBy: owner)
   }

@@ -3,13 +3,26 @@
 /// As a target it runs its jobs in such tasks.
 final class AsyncRunner: DeliveryTarget {
   /// Protected by the lock.
-  private struct State {
+  struct State {
     var isEnded = false
-    /// The tasks that have not ended, by their numbers.
+    /// The tasks that have not ended, by their numbers; `nil` for one that is about to be made.
     ///
     /// There are few of them: a more urgent task takes over from the one before.
-    var tasks: [(number: Int, task: Task<Void, Never>)] = []
-    var count = 0
+    private(set) var tasks: [(number: Int, task: Task<Void, Never>?)] = []
+    private var count = 0
+
+    mutating func reserve() -> Int {
+      count += 1
+      tasks.append((count, nil))
+      return count
+    }
+
+    /// Stores a task that was started, unless it has ended.
+    mutating func store(_ task: Task<Void, Never>, as number: Int) {
+      if let index = tasks.firstIndex(where: { $0.number == number }) { tasks[index].task = task }
+    }
+
+    mutating func end(_ number: Int) { tasks.removeAll { $0.number == number } }
   }
 
   private let state = Locked(State())
@@ -26,29 +39,25 @@ final class AsyncRunner: DeliveryTarget {
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ priority: TaskPriority, _ operation: @escaping @Sendable () async -> Void) {
-    let late = state.withLock { state -> Task<Void, Never>? in
-      state.count += 1
-      // Detached, because the calls that the poster's task is part of say nothing about this one. Made
-      // under the lock, so that it is stored before it ends.
-      let task = Task.detached(priority: priority) { [self, number = state.count] in
-        await operation()
-        self.state.withLock { $0.tasks.removeAll { $0.number == number } }
-      }
-      state.tasks.append((state.count, task))
-      return state.isEnded ? task : nil
+    let number = state.withLock { $0.reserve() }
+    // Detached, because the calls that the poster's task is part of say nothing about this one.
+    let task = Task.detached(priority: priority) {
+      await operation()
+      self.state.withLock { $0.end(number) }
     }
-    late?.cancel()
+    let isEnded = state.withLock { state in
+      state.store(task, as: number)
+      return state.isEnded
+    }
+    if isEnded { task.cancel() }
   }
-
-  /// The number of tasks that have not ended.
-  var taskCount: Int { state.withLock { $0.tasks.count } }
 
   /// Discards what waits, and cancels the tasks; called when the registration has ended.
   func end() {
     mailbox.close()
     let tasks = state.withLock { state in
       state.isEnded = true
-      return state.tasks.map(\.task)
+      return state.tasks.compactMap(\.task)
     }
     for task in tasks { task.cancel() }
   }

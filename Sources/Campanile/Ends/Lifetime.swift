@@ -24,14 +24,14 @@ extension ObserverRegistry {
     ownerLifetimes.find(in: owner, EndActions.of)
   }
 
-  /// Those of a subject; `nil` if it has no lifetime.
+  /// The end actions of a subject; `nil` if it has no lifetime.
   func lifetime(ofSubject subject: AnyObject) -> EndActions? {
     subjectLifetimes.find(in: subject, EndActions.of)
   }
 }
 
 extension EndActions {
-  /// Those of an object; `nil` if it has no lifetime.
+  /// The end actions of an object; `nil` if it has no lifetime.
   @inline(never)
   package static func of(_ object: AnyObject) -> EndActions? {
     (object as? any LifetimeOwner)?.lifetime.storage

@@ -315,7 +315,8 @@ extension ObserverRegistry {
 
   /// Gives back the tickets of the post in `reservation`, which has left.
   ///
-  /// It releases what waited for that post alone.
+  /// It releases what waited for that post alone; first the callers that wait, because code that an
+  /// observer's release runs may need what such a caller holds.
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
@@ -325,7 +326,10 @@ extension ObserverRegistry {
       done = state.takeTickets(of: reservation)
       if state.limbo.isEmpty { selfReference = state.selfReference.take() }
     }
-    withExtendedLifetime(selfReference) { done.removeAll() }
+    withExtendedLifetime(selfReference) {
+      done.removeAll { $0 is Waiter }
+      done.removeAll()
+    }
   }
 }
 

@@ -134,7 +134,8 @@ extension ObservationSource {
 
   /// Observes asynchronously until the owner ends; the observer receives the owner.
   ///
-  /// The owner cannot end during a call, which keeps it alive. To cancel the running task, end the
+  /// The owner is held weakly, and kept alive during each call, so it cannot end during one. An owner
+  /// without other references ends the observation at once. To cancel the running task, end the
   /// returned registration. Otherwise it is like ``observeAsync(buffering:options:file:line:_:)``.
   ///
   /// - Returns: A handle that can end the observation earlier; its release does not.

@@ -16,8 +16,9 @@ extension Traceable {
   /// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
   /// ```
   ///
-  /// Events of observations that exist already are reported, too. An event is sent where it happens,
-  /// while no lock is held. If observing begins or ends during a post, that post may be reported in
+  /// Any number of observers can observe the events, at any time, from any thread and from inside an
+  /// observer. Events of observations that exist already are reported, too. An event is sent where it
+  /// happens, while no lock is held. If observing begins or ends during a post, that post may be reported in
   /// part. An observer of the events that uses the source causes further events, and receives them.
   ///
   /// A set of a current value during a notification is reported at once, on the setting thread, with

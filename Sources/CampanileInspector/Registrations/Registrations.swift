@@ -49,7 +49,8 @@ public struct Registrations: Sendable {
   ///
   /// Observers that run at the same place are called in this order. Observers of any message are
   /// included, and so are paused ones, which would skip the message. Without a subject, the observers
-  /// of a single subject are left out.
+  /// of a single subject are left out. A subject that Objective-C counts is taken for a dead one at
+  /// the same address. Takes O(*n* log *n*) in all observations of the center.
   public init<M: MessageCenter.Message>(
     of center: MessageCenter, hearing type: M.Type, about subject: M.Subject? = nil
   ) {
@@ -77,9 +78,8 @@ public struct Registrations: Sendable {
 
   /// The places where deliveries wait for observers of this source, the longest queue first.
   public var waiting: Report<WaitingDeliveries> {
-    var found = all.filter { $0.waitingCount > 0 }.map { one in
-      WaitingDeliveries(
-        delivery: one.delivery, count: one.waitingCount, registrations: [one])
+    var found = all.filter { $0.waitingCount > 0 }.map {
+      WaitingDeliveries(delivery: $0.delivery, count: $0.waitingCount, registrations: [$0])
     }
     // Two targets may share one mailbox, as two values of `DispatchQueue.main` do.
     var sharing: [ObjectIdentifier: (mailbox: Mailbox, ones: [RegistrationDescription])] = [:]

@@ -241,7 +241,7 @@ final class HubServer: Sendable {
   /// Removes what a member has left in the folder, if its process has died.
   private func removeLock(of id: ConnectionID) {
     guard let folder, let member = state.withLock({ $0.hub.member(of: id) }) else { return }
-    if folder.isDead(member.rawValue) { act { $0.hub.died(member, &$1) } }
+    _ = folder.isDead(member.rawValue)
   }
 
   private func tick() {
@@ -266,7 +266,8 @@ final class HubServer: Sendable {
   /// Gives the files of the hub the present time.
   func renewFiles() { folder?.renewHubs(generation) }
 
-  /// Checks which of the members that the hub waits for, or that are silent, have died, until it is open.
+  /// Checks which of the members that the hub waits for, or that are silent, have died, until it is
+  /// open.
   private func lookForDeaths() {
     let awaited = state.withLock { state in
       if state.hub.isOpen || state.isClosed { state.awaited = [] }

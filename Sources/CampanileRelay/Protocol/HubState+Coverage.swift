@@ -3,7 +3,8 @@ extension HubState {
   /// The last position of older generations that this hub has recovered.
   var recovered: Position { recoveries[generation]?.last ?? Position.none }
 
-  /// Every member has what it subscribes to up to here, also those that are missing.
+  /// Every member that the hub knows of has what it subscribes to up to here, also those that are
+  /// missing.
   var stable: Position {
     if !isOpen { return .none }
     let positions = members.compactMap { member -> Position? in
@@ -13,7 +14,7 @@ extension HubState {
       case .greeting, .joining, .recovering: nil
       }
     }
-    return min(missing.isEmpty ? last : gap, positions.min() ?? last)
+    return min(missing.isEmpty ? last : stableBefore, positions.min() ?? last)
   }
 
   /// The first recovery that could have had a message of a position.

@@ -68,9 +68,9 @@ extension HubState {
     since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     // The messages that groups lack may be older than those that members lack.
     let settled = groups.isEmpty ? since : joined.map { members[$0].settled }.max() ?? .none
-    gap = min(since, settled)
+    stableBefore = min(since, joined.map { members[$0].stable }.max() ?? .none)
     // A member that is missing may lack what is not known to be stable.
-    if !missing.isEmpty { gap = min(gap, joined.map { members[$0].stable }.max() ?? .none) }
+    gap = min(since, settled, missing.isEmpty ? since : stableBefore)
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {

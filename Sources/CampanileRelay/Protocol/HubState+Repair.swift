@@ -8,12 +8,18 @@ extension HubState {
     let joinedAt = members[place].joinedAt
     if joinedAt.generation < generation, recovered == .none {
       // No member of an older generation has been recovered: this one is the first.
-      (since, gap) = (joinedAt, joinedAt)
+      stableBefore = min(joinedAt, members[place].stable)
+      (since, gap) = (joinedAt, isAlone(place) ? joinedAt : stableBefore)
       recoveries[generation] = Recovery(generation: generation, since: since, last: joinedAt)
     }
     lastToken += 1
-    ask(place, since: min(since, lowest(for: joinedAt)), &actions)
+    // Another one that is missing gets from the log what this one has.
+    let from = isAlone(place) ? since : gap
+    ask(place, since: min(from, lowest(for: joinedAt)), &actions)
   }
+
+  /// Whether no other member is missing.
+  private func isAlone(_ place: Int) -> Bool { missing.isSubset(of: [members[place].peer.id]) }
 
   /// Opens a late member, whose log is there.
   mutating func repair(_ place: Int, _ actions: inout [HubAction]) {

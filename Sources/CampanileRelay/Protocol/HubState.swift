@@ -35,6 +35,8 @@ struct HubState {
   var since = Position.none
   /// Of what was posted up to here, the log may lack what those members knew.
   var gap = Position.none
+  /// What was stable when the hub was chosen, as the members that have come said.
+  var stableBefore = Position.none
   /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
@@ -153,11 +155,11 @@ struct HubState {
     endRecovery(&actions)
   }
 
-  /// A member that is expected or missing is dead.
+  /// A member that is expected or silent is dead.
   mutating func died(_ member: MemberID, _ actions: inout [HubAction]) {
-    missing.remove(member)
     guard case .gathering(var expected, let ticks) = phase else { return }
     expected.remove(member)
+    missing.remove(member)
     phase = .gathering(expected: expected, ticks: ticks)
     endGathering(&actions)
   }

@@ -98,7 +98,7 @@ extension MemberState {
     position = .none
     stable = .none
     horizon = .none
-    shares = Shares()
+    shares.forgetPositions()
     recoveries = []
     received.removeAll()
     receivedKeys = nil

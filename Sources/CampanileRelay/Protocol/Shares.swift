@@ -49,6 +49,12 @@ struct Shares {
     entries = entries.filter { !$0.value.isTaken || $0.value.position > position }
   }
 
+  /// The positions mean nothing any more, because the bus is another one.
+  mutating func forgetPositions() {
+    settled = .none
+    for key in entries.keys { entries[key]?.position = .none }
+  }
+
   var all: [MemberFrame.Shared] {
     entries.map { .init(group: $0.group, key: $0.message, isTaken: $1.isTaken) }
       .sorted { ($0.group, $0.key) < ($1.group, $1.key) }

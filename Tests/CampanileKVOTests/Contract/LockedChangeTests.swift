@@ -84,46 +84,6 @@ struct LockedChangeTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("K14 A setter returns though another thread goes on setting, which then tells")
-  func relieved() {
-    let meter = Meter()
-    let (told, entered, overlap) = (Recorder<Int>(), Gate(), OverlapDetector())
-    let newest = Locked(1)
-    let firstThread = Locked<UInt>(0)
-    let (hasReturned, isOver) = (Flag(), Flag())
-    let token = meter.observe(\.count) { _, change in
-      overlap.run {
-        if change.new == 1 { entered.pass() }
-        told.record(change.new)
-        if CallingThread.id != firstThread.withLock({ $0 }) { return }
-        // The first thread always finds another call to make.
-        while newest.withLock({ $0 }) <= change.new, !isOver.isSet { Platform.linger() }
-      }
-    }
-    let first = onThread {
-      firstThread.withLock { $0 = CallingThread.id }
-      meter.count = 1
-      hasReturned.set()
-    }
-    entered.waitUntilReached()
-    var last = 1
-    func setNext() {
-      last += 1
-      meter.count = last
-      newest.withLock { [last] in $0 = last }
-    }
-    while last < 1_000 { setNext() }
-    entered.open()
-    let deadline = ContinuousClock.now + patience
-    while !hasReturned.isSet, ContinuousClock.now < deadline { setNext() }
-    #expect(hasReturned.isSet)
-    isOver.set()
-    first()
-    withExtendedLifetime(token) {}
-    #expect(told.values == Array(1...last))
-    #expect(!overlap.hasOverlapped)
-  }
-
   @Test("K1 A change that another one takes with it is told to an observer that came before it")
   func takenWithAnother() {
     let meter = Meter()

@@ -19,7 +19,7 @@ struct MailboxStateTests {
     return Envelope(to: route, .max - 1, .everyone, Post(), WildcardValue.absent)
   }
 
-  private func arrival(_ tracker: DeliveryTracker? = nil) -> Envelope {
+  private func makeEnvelope(_ tracker: DeliveryTracker? = nil) -> Envelope {
     let post = tracker.map { Post().tracked(by: $0) } ?? Post()
     return Envelope(post, at: token.registration.id, in: source.list)
   }
@@ -38,7 +38,7 @@ struct MailboxStateTests {
   private func admit(
     _ value: Int, to state: MailboxMachine, _ tracker: DeliveryTracker? = nil
   ) -> Admitted {
-    var (envelope, value, job) = (arrival(tracker), value, Urgency?.none)
+    var (envelope, value, job) = (makeEnvelope(tracker), value, Urgency?.none)
     let admission = state.state.admit(&envelope, &value, &job, by: .medium)
     return Admitted(admission: admission, left: value, tracker: envelope.tracker, job: job)
   }

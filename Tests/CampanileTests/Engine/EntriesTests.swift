@@ -25,7 +25,7 @@ struct EntriesTests {
     return buffer
   }
 
-  /// Gives places back as a removal does that finds a post with `upperBound`.
+  /// Gives places back as a removal does that finds a post with `upper`.
   private func trim(_ buffer: Entries.Owner, above upper: UInt64) {
     buffer.restoreCount(buffer.truncate(), upTo: upper)
   }

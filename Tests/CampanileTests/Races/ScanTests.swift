@@ -54,7 +54,7 @@
     }
 
     @Test("K16 A post that finds a target's observers after others have run keeps their memory")
-    func reopened() {
+    func widened() {
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let finding = Gate()
       let queue = DispatchQueue(label: "inline")

@@ -106,6 +106,28 @@ struct TicketTests {
     withExtendedLifetime(witness) {}
   }
 
+  @Test(
+    "K4 Who waits is resumed before what ended earlier is released, which may need what it holds")
+  func waitersFirst() {
+    let resumed = LiveCount()
+    let seen = Recorder<Int>()
+    let inside = Gate()
+    let witness = source.observe { _ in inside.pass() }
+    let observe = { [source, release = OnRelease { seen.record(resumed.current) }] in
+      source.observe { _ in release.touch() }
+    }
+    var first: ObservationToken? = observe()
+    let second = source.observe { _ in }
+    let poster = onThread { [source] in source.send(0) }
+    inside.waitUntilReached()
+    first = nil
+    source.registry.end(second.registration) { resumed.increment() }
+    inside.open()
+    poster()
+    #expect(seen.values == [1])
+    withExtendedLifetime((witness, first)) {}
+  }
+
   @Test("K16 Of a thread's nested posts the outermost that may hold a closure keeps it")
   func nested() {
     let life = LiveCount()
@@ -151,7 +173,7 @@ struct TicketTests {
   }
 
   @Test("A source's registry lives until its last ticket is given back")
-  func keeper() {
+  func selfReference() {
     weak var registry: ObserverRegistry?
     func begin() -> ObserverRegistry.CriticalSection {
       let source = Broadcaster<Int>()

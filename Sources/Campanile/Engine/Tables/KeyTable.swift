@@ -105,8 +105,8 @@ package final class KeyTable: Sendable {
 
 /// Posting.
 ///
-/// A post begins with the look-up of its recipients, and the look-up has left the stack before observers
-/// are called, because they may post again.
+/// A post begins with the look-up of its recipients, and the look-up has left the stack before
+/// observers are called, because they may post again.
 extension KeyTable {
   /// Begins a post under a key, to its observers and to those of any key.
   ///

@@ -119,7 +119,7 @@ extension ObserverRegistry {
   private func find(
     _ subject: ObjectIdentifier?, _ recipients: borrowing Recipients, _ route: inout Route
   ) {
-    // SAFETY: the recipients keeps both.
+    // SAFETY: the recipients keep both.
     unsafe recipients.topic?.list._withUnsafeGuaranteedRef { route.find(subject, in: $0) }
     // SAFETY: the same.
     unsafe recipients.wildcard?._withUnsafeGuaranteedRef { route.findWildcard(subject, in: $0) }
