@@ -233,7 +233,7 @@ struct FolderTests {
       let hasLooked = onThread {
         while !isOver.withLock({ $0 }) { _ = try? folder.livingMembers() }
       }
-      for number in 1...2_000 {
+      for number in 1...Effort.times(200, long: 2_000) {
         let lock = try folder.announce(UInt64(number))
         #expect(try folder.livingMembers().contains(UInt64(number)))
         withExtendedLifetime(lock) {}

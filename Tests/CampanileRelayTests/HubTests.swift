@@ -16,7 +16,7 @@ struct HubTests {
       try await first.relay.flush()
       try await second.relay.flush()
       var (count, third): (Int, Member?) = (0, nil)
-      while count < 20_000 || first.relay.peers.value.first(where: \.isHub)?.name != "third" {
+      while count < 10_000 || first.relay.peers.value.first(where: \.isHub)?.name != "third" {
         try #require(count < 200_000, "The third has not become the hub")
         first.post(count..<count + 1_000)
         count += 1_000

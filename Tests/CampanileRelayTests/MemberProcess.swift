@@ -153,12 +153,12 @@ extension [MemberProcess] {
     }
   }
 
-  /// The microseconds between posts: as short as a process can keep up with.
+  /// The microseconds between posts: as short as a process can keep up with, in long tests.
   private static var pace: Int {
     #if TSAN
       5_000
     #else
-      500
+      Effort.times(2_000, long: 500)
     #endif
   }
 
