@@ -12,9 +12,8 @@ extension Relay.Transport {
   ///   - folder: The folder of the user's buses. The default is a folder in `XDG_RUNTIME_DIR`, or
   ///     else in the folder for temporary files. It is created if it is missing, must belong to the
   ///     user, and must be closed to other users. An app and its extensions need a folder in the
-  ///     container of their app group. The path of a socket, which is the folder, a slash, the name
-  ///     of the bus and 17 more bytes, may have 107 bytes on Linux, and 103 on Apple platforms. If
-  ///     the path is relative, don't change the process's working directory.
+  ///     container of their app group. If the path is relative, don't change the process's working
+  ///     directory.
   ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
   ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(
@@ -80,10 +79,12 @@ final class LoopbackBus: Sendable {
   }
 
   /// The hub, which waits for the first member to join, as patient as that is.
-  func hub(for member: MemberID, _ silence: SilenceLimits = SilenceLimits()) -> HubServer {
+  func hub(for member: MemberID, _ silence: SilenceLimits) -> HubServer {
     hub.withLock { hub in
       if let hub { return hub }
-      let new = HubServer(busID: id, own: member, silenceLimit: silence.ofMembers)
+      let new = HubServer(
+        HubState(
+          generation: 1, busID: id, own: member, expected: [], silenceLimit: silence.ofMembers))
       new.start()
       hub = new
       return new
