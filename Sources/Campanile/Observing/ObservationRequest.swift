@@ -105,15 +105,20 @@ extension ObservationRequest {
     let target: any DeliveryTarget
     let deferred: IndirectObserver<Value>.Deferred
     switch body.kind {
-    case .synchronous(let body):
+    case .synchronous(let synchronous):
       guard delivery.buffering != .unbounded else {
-        return IndirectObserver<Value>(self.traits(traits, ownerLifetime), body)
+        return IndirectObserver<Value>(self.traits(traits, ownerLifetime), synchronous)
       }
       // Only places have buffers.
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      deferred = IndirectObserver<Value>.calling(body)
+      deferred =
+        if let plain = body.plain {
+          IndirectObserver<Value>.calling(plain)
+        } else {
+          IndirectObserver<Value>.calling(synchronous)
+        }
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
