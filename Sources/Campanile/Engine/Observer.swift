@@ -270,14 +270,6 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
       return nil
     }
   }
-
-  /// Returns the deferred call of an observer that is called at the other place itself.
-  static func calling(_ body: @escaping Body) -> Deferred {
-    {
-      try body($0, $1, $2, $3)
-      return nil
-    }
-  }
 }
 
 extension AnyObserver {

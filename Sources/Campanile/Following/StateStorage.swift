@@ -114,7 +114,7 @@ where Update.Value == Value {
     registry.reach(.willAskForUpdater)
     // This thread's identifier before the updater's: a thread that has had none gets that of one that
     // has ended, which may have been the updater.
-    let thread = ThreadRecord.currentID
+    let thread = CallingThread.id
     require(
       updaterNow != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
@@ -312,7 +312,7 @@ package struct Turn: ~Copyable, Sendable {
   }
 
   mutating func add(_ make: @escaping () -> Void) {
-    newest.append(Call(thread: ThreadRecord.currentID, make: Unchecked(value: make)))
+    newest.append(Call(thread: CallingThread.id, make: Unchecked(value: make)))
   }
 
   /// Ends the turn, if nothing waits.
@@ -352,7 +352,7 @@ package struct Turn: ~Copyable, Sendable {
   static func makeCalls(
     isMine: Bool, willTakeBack: () -> Void = {}, _ withTurn: ((inout Turn) -> Void) -> Void
   ) {
-    let thread = ThreadRecord.currentID
+    let thread = CallingThread.id
     var isMine = isMine
     var foreignCount = 0
     while true {

@@ -114,10 +114,9 @@ extension ObservationRequest {
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
       deferred =
-        if let plain = body.plain {
-          IndirectObserver<Value>.calling(plain)
-        } else {
-          IndirectObserver<Value>.calling(synchronous)
+        body.plain.map { IndirectObserver<Value>.calling($0) } ?? { value, post, id, list in
+          try synchronous(value, post, id, list)
+          return nil
         }
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
