@@ -113,11 +113,15 @@ extension ObservationRequest {
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      deferred =
-        body.plain.map { IndirectObserver<Value>.calling($0) } ?? { value, post, id, list in
+      // Not by `map`: a function that has passed through generic code is called through thunks.
+      if let plain = body.plain {
+        deferred = IndirectObserver<Value>.calling(plain)
+      } else {
+        deferred = { value, post, id, list in
           try synchronous(value, post, id, list)
           return nil
         }
+      }
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
