@@ -7,6 +7,9 @@ import Synchronization
 #elseif canImport(Musl)
   import Musl
 #endif
+#if os(Linux)
+  import CampanileRuntime
+#endif
 
 /// The reservation of one post in progress, which is the part of it that other threads see.
 ///
@@ -156,6 +159,17 @@ extension ThreadRecord {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
   }
 
+  /// The system's number for the calling thread, as debuggers and `ps` show it.
+  private static var threadNumber: UInt64 {
+    #if canImport(Darwin)
+      var number: UInt64 = 0
+      unsafe pthread_threadid_np(nil, &number)
+      return number
+    #else
+      return UInt64(gettid())
+    #endif
+  }
+
   @inline(never)
   private static func claim() -> UnsafeMutablePointer<ThreadRecord> {
     let address = pool.withLock { pool -> UInt in
@@ -182,7 +196,7 @@ extension ThreadRecord {
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
     unsafe record.pointee.updateCount = 0
-    unsafe record.pointee.systemNumber = Platform.threadNumber
+    unsafe record.pointee.systemNumber = threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }
