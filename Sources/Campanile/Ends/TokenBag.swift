@@ -118,3 +118,8 @@ extension Registration {
   /// Ends this registration when `bag` ends.
   public func store(in bag: TokenBag) { bag.insert(self) }
 }
+
+extension ObservationToken {
+  /// Ends the registration with `bag`, and no longer with the release of the token.
+  public func store(in bag: TokenBag) { bag.insert(self) }
+}

@@ -117,7 +117,7 @@ class AnyObserver: @unchecked Sendable {
   final func pause() {
     // Pairs with `isReady`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    require(word >= Self.pauseUnit, "A registration was paused sixteen million times")
+    if word < Self.pauseUnit { misuse("A registration was paused sixteen million times") }
   }
 
   /// Undoes one pause; the caller has made sure that there is one.
@@ -263,10 +263,10 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
     }
   }
 
-  /// Returns the deferred call of an observer that is called at the other place itself.
-  static func calling(_ body: @escaping Body) -> Deferred {
-    {
-      try body($0, $1, $2, $3)
+  /// Returns the deferred call of an observer that wants the value alone, at the other place itself.
+  static func calling(_ body: @escaping (Value) throws -> Void) -> Deferred {
+    { value, _, _, _ in
+      try body(value)
       return nil
     }
   }

@@ -309,7 +309,7 @@ extension ObserverList {
     _ held: borrowing ObserverRegistry.Held
   ) -> TargetGroup {
     let old = currentGroups
-    if let group = old?.first(for: mailbox) { return group }
+    if let group = old?.groups.first(where: { $0.mailbox === mailbox }) { return group }
     let group = TargetGroup(target, mailbox, of: self)
     if let old { garbage.add(old) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))

@@ -310,7 +310,7 @@ extension ObserverRegistry {
   private func noteSkipped(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ post: borrowing Post
   ) {
-    if !observer.isEnded {
+    if isReporting && !observer.isEnded {
       note(.skipped, of: post, observer, observer.registration(id, in: list))
     }
   }

@@ -7,6 +7,9 @@ import Synchronization
 #elseif canImport(Musl)
   import Musl
 #endif
+#if os(Linux)
+  import CampanileRuntime
+#endif
 
 /// The reservation of one post in progress, which is the part of it that other threads see.
 ///
@@ -148,20 +151,23 @@ extension ThreadRecord {
     unsafe slot.value?.assumingMemoryBound(to: ThreadRecord.self)
   }
 
-  /// The identifier of the calling thread, which no other living thread has; never 0.
-  ///
-  /// It is the address of the thread's record.
-  static var currentID: UInt { unsafe UInt(bitPattern: current) }
-
-  /// The system's number for the calling thread.
-  static var systemNumber: UInt64 { unsafe current.pointee.systemNumber }
-
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool { unsafe existing(in: .records)?.pointee.isInsidePost ?? false }
 
   /// The address by which scans know the calling thread, if the thread has reservations.
   static var addressInScans: UInt? {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
+  }
+
+  /// The system's number for the calling thread, as debuggers and `ps` show it.
+  private static var threadNumber: UInt64 {
+    #if canImport(Darwin)
+      var number: UInt64 = 0
+      unsafe pthread_threadid_np(nil, &number)
+      return number
+    #else
+      return UInt64(gettid())
+    #endif
   }
 
   @inline(never)
@@ -190,7 +196,7 @@ extension ThreadRecord {
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
     unsafe record.pointee.updateCount = 0
-    unsafe record.pointee.systemNumber = Platform.threadNumber
+    unsafe record.pointee.systemNumber = threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }
@@ -304,5 +310,64 @@ struct ThreadSlot: Sendable {
   var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }
     nonmutating set { unsafe pthread_setspecific(key, newValue) }
+  }
+}
+
+/// The calling thread, and the part of the work that its code belongs to.
+///
+/// Safe access to the thread's record.
+package enum CallingThread {
+  /// The identifier of the thread, which no other living thread has; never 0.
+  ///
+  /// It is the address of the thread's record.
+  package static var id: UInt { unsafe UInt(bitPattern: ThreadRecord.current) }
+
+  /// The system's number for the thread.
+  static var systemNumber: UInt64 { unsafe ThreadRecord.current.pointee.systemNumber }
+
+  // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
+
+  /// The number of the reported post whose observer the thread runs; 0 if there is none.
+  static var post: UInt64 {
+    get { unsafe ThreadRecord.current.pointee.post }
+    set { unsafe ThreadRecord.current.pointee.post = newValue }
+  }
+
+  /// The time of the calls that are nested in the reported call which the thread makes.
+  static var nestedNanoseconds: UInt64 {
+    get { unsafe ThreadRecord.current.pointee.nestedNanoseconds }
+    set { unsafe ThreadRecord.current.pointee.nestedNanoseconds = newValue }
+  }
+
+  /// Runs `body` as part of a reported post.
+  ///
+  /// - Parameter number: The number of the post, or 0.
+  package static func asPart(of number: UInt64, _ body: () -> Void) {
+    let outer = post
+    post = number
+    body()
+    post = outer
+  }
+
+  /// Runs `body` with `scope` as the scope of the calling thread's code.
+  package static func within<Scope: AnyObject, Result, Failure: Error>(
+    _ scope: Scope, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let record = unsafe ThreadRecord.current
+    let outer = unsafe record.pointee.scope
+    unsafe record.pointee.scope = Unmanaged.passUnretained(scope)
+    // SAFETY: the record is the thread's own, and `body` cannot leave the thread.
+    defer {
+      unsafe record.pointee.scope = outer
+      // Kept until `body` has returned.
+      extendLifetime(scope)
+    }
+    return try body()
+  }
+
+  /// The scope that the calling thread's code is part of, if any.
+  package static var scope: AnyObject? {
+    // SAFETY: the code that stored it keeps it until it restores the previous one.
+    unsafe ThreadRecord.current.pointee.scope?.takeUnretainedValue()
   }
 }
