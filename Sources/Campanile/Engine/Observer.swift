@@ -57,7 +57,6 @@ class AnyObserver: @unchecked Sendable {
 
   /// Whether the observer may be called without further checks: it is live, a `DirectObserver`, and
   /// needs only the call.
-  @inline(__always)
   final var isReady: Bool {
     // Pairs with `markEnded`: after this thread's earlier stores, before a canceler's later loads.
     state.load(ordering: .sequentiallyConsistent) == 0

@@ -16,19 +16,16 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
   private(set) var details: PostDetails?
 
   /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
-  @inline(__always)
   init(_ subject: AnyObject?) {
     unsafe borrowed = subject.map { unsafe Unmanaged.passUnretained($0) }
   }
 
-  @inline(__always)
   init(details: PostDetails? = nil) {
     unsafe borrowed = nil
     self.details = details
   }
 
   /// The identity of the instance that the message is about.
-  @inline(__always)
   var subjectID: ObjectIdentifier? {
     // SAFETY: as above.
     unsafe borrowed.map { unsafe $0._withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
@@ -42,7 +39,6 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
   /// - Parameter receivesSubject: Whether an observer there receives the subject.
-  @inline(__always)
   func kept(withSubject receivesSubject: Bool) -> Post {
     // The common case, in as few steps as there can be.
     if !receivesSubject && details == nil && !PostContext.isCarried { return Post() }
@@ -61,7 +57,6 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
     return post
   }
 
-  @inline(never)
   private var detailsInContext: PostDetails? {
     guard let context = PostContext.current else { return details }
     return with { $0.context = context }.details
@@ -298,7 +293,6 @@ extension PostContext? {
   /// Reports for each of its observers that the delivery is discarded.
   ///
   /// The caller keeps the list of an envelope for one observer.
-  @inline(never)
   func noteDropped() {
     if isForOne {
       let post = details?.post ?? Post()

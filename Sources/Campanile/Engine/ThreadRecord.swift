@@ -47,7 +47,6 @@ import Synchronization
 
   /// The reservation for a post that is nested in this one, if there is one.
   fileprivate var nested: UnsafeMutablePointer<Reservation>? {
-    @inline(__always)
     borrowing get {
       // Pairs with `makeNested`: the scan stored the clock first.
       unsafe UnsafeMutablePointer(bitPattern: inner.load(ordering: .sequentiallyConsistent))
@@ -96,7 +95,6 @@ import Synchronization
   var isInsidePost: Bool { unsafe free != first }
 
   /// Opens a reservation that names `source`, with an upper bound that bounds nothing yet.
-  @inline(__always)
   mutating func announce(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
     let reservation = unsafe free
     unsafe free = unsafe reservation.pointee.nested ?? reservation.pointee.makeNested()
@@ -111,7 +109,6 @@ import Synchronization
   /// Closes the reservation that was opened last.
   ///
   /// - Returns: Whether something waits for its post, which then must call `reclaim`.
-  @inline(__always)
   mutating func leave(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
     unsafe free = unsafe reservation
     // Pairs with `collect`: what the post has read is read before a scan finds the reservation
@@ -140,12 +137,10 @@ extension ThreadRecord {
   /// The calling thread's record.
   ///
   /// - Parameter slot: The slot for records, which the caller has at hand to save a look-up.
-  @inline(__always)
   static func current(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord> {
     unsafe existing(in: slot) ?? claim()
   }
 
-  @inline(__always)
   private static func existing(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord>? {
     // SAFETY: the slot holds nothing but a record, which is never freed.
     unsafe slot.value?.assumingMemoryBound(to: ThreadRecord.self)
@@ -250,7 +245,6 @@ extension ThreadRecord {
   /// A thread's reservations are read one after another, from the outermost to the first that is
   /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
   /// The order is always the same, except for new threads.
-  @inline(__always)
   static func forEachPost(
     of bits: UInt64,
     _ body: (

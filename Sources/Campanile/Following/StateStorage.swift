@@ -82,7 +82,6 @@ where Update.Value == Value {
     }
   }
 
-  @inline(__always)
   private func checkAccess() {
     if updaterNow != 0 { checkUpdater() }
   }
@@ -204,7 +203,6 @@ where Update.Value == Value {
   /// Refuses later observers, and ends the others after the changes that were set before.
   ///
   /// - Parameter isReleased: Whether the observers of the reports end, too.
-  @_optimize(size)
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     registry.withState { $0.isFinished = true }
@@ -304,7 +302,6 @@ package struct Turn: ~Copyable, Sendable {
   /// Begins a turn for a call that need not be added, because nothing is ahead of it.
   ///
   /// - Returns: Whether the turn has begun. If so, `end()` must follow.
-  @inline(__always)
   mutating func begin() -> Bool {
     if !isIdle { return false }
     isTaken = true
@@ -318,7 +315,6 @@ package struct Turn: ~Copyable, Sendable {
   /// Ends the turn, if nothing waits.
   ///
   /// - Returns: Whether it is over; if not, `makeCalls` must follow.
-  @inline(__always)
   mutating func end() -> Bool {
     isTaken = !isEmpty
     return !isTaken

@@ -15,7 +15,6 @@ package struct Teller: ~Copyable, Sendable {
   package func begin() -> Bool { turn.withLock { $0.begin() } }
 
   /// Makes the calls that were added during the turn, and ends the turn.
-  @inline(__always)
   package func end() {
     if !turn.withLock({ $0.end() }) { makeCalls(isMine: true) }
   }

@@ -56,7 +56,6 @@ extension MessageCenter.Messages where M.Subject: Sendable {
 }
 
 extension SourceMessages {
-  @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
     .about(SubjectIdentity(subject), center.registry.lifetime(ofSubject: subject), center)
   }

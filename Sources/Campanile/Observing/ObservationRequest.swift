@@ -179,7 +179,6 @@ extension ObservationRequest {
     }
   }
 
-  @inline(never)
   private func traits(_ body: BodyTraits, _ ownerLifetime: EndActions?) -> ObserverTraits {
     var onEnd: (@Sendable (Registration) -> Void)?
     if subjectLifetime != nil || ownerLifetime != nil || body.onEnd != nil {

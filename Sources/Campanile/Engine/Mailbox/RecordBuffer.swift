@@ -111,7 +111,6 @@ import Synchronization
   ///
   /// Call it without a lock, because it may release a list. An envelope for one observer keeps none,
   /// and neither does a chunk that is empty because nothing was ever in it.
-  @inline(never)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
       return
@@ -201,7 +200,6 @@ import Synchronization
   /// their owner has died with the target.
   ///
   /// - Parameter only: The registration of all records, whose counters count them.
-  @_optimize(size)
   mutating func discardAll(of only: Registration? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()

@@ -41,7 +41,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   /// Only a lock makes one, and lends it for as long as it is held. A function that must be called
   /// with the lock held has a parameter `_ held: borrowing Held`.
   @frozen @usableFromInline package struct Held: ~Copyable, Sendable {
-    @inlinable @inline(__always)
+    @inlinable
     init() {}
   }
 
@@ -56,7 +56,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// Runs `body` with the lock held, for an ``UncheckedLock``.
-  @_alwaysEmitIntoClient @inline(__always)
+  @_alwaysEmitIntoClient
   borrowing func withLockUnchecked<Result>(_ body: (inout State) -> Result) -> Result {
     mutex._unsafeLock()
     defer { mutex._unsafeUnlock() }
@@ -64,7 +64,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// Runs `body` with the lock held, and lends it the proof.
-  @_alwaysEmitIntoClient @inline(__always)
+  @_alwaysEmitIntoClient
   package borrowing func withLock<Result: ~Copyable>(
     _ body: (inout sending State, borrowing Held) -> sending Result
   ) -> sending Result {
@@ -164,7 +164,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   package init(_ state: State) { self.state = Locked(Unchecked(value: state)) }
 
   /// Runs `body` with the lock held, and returns what it returns.
-  @_alwaysEmitIntoClient @inline(__always)
+  @_alwaysEmitIntoClient
   package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     state.withLockUnchecked { body(&$0.value) }
   }

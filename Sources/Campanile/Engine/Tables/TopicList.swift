@@ -33,7 +33,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
     current.entries.deallocate()
   }
 
-  @inline(__always)
   private static func list(at address: UInt) -> Unmanaged<ObserverList> {
     // SAFETY: an address in the table is that of a list which the topic retained.
     unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
@@ -42,7 +41,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// Whether some subject has an observer.
   ///
   /// A post may ask before it announces itself.
-  @inline(__always)
   var hasSubjects: Bool {
     // Pairs with `replaceTable`, as the question whether a list is empty does with an addition.
     table.load(ordering: .sequentiallyConsistent) != 0
@@ -52,7 +50,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
   var isObserved: Bool { !isEmpty || hasSubjects }
 
   /// The table in use, which is kept until the posts that may hold it have left.
-  @inline(__always)
   var current: AddressTable? {
     // Pairs with `replaceTable`: the table is filled.
     AddressTable(at: table.load(ordering: .acquiring))
