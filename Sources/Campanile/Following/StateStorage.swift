@@ -135,7 +135,7 @@ where Update.Value == Value {
     if tracker == nil && head.turn.begin() {
       place.isFirst = true
     } else {
-      add(value, &place, context, tracker, &head)
+      addCall(value, &place, context, tracker, &head)
     }
     return place
   }
@@ -145,7 +145,7 @@ where Update.Value == Value {
 
   /// Adds the delivery of a change to those that wait for their turn.
   @inline(never)
-  private func add(
+  private func addCall(
     _ value: Value, _ place: inout Place, _ context: PostContext?, _ tracker: DeliveryTracker?,
     _ head: inout StateHead
   ) {
