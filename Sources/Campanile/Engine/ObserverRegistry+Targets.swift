@@ -122,7 +122,6 @@ struct Route: Sendable {
   }
 
   /// The only list; `nil` if there are none or several.
-  @inline(__always)
   var only: Cursor? {
     var only: Cursor?
     for index in Self.indices where unsafe self[index].list != nil {

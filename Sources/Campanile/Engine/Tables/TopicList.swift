@@ -69,6 +69,15 @@ final class TopicList: ObserverList, @unchecked Sendable {
     return unsafe found.map { unsafe Self.list(at: $0) }
   }
 
+  /// The only list that a post may reach here; `nil` if there is none, or there are two.
+  @inline(__always)
+  func only(about subject: ObjectIdentifier?) -> Unmanaged<ObserverList>? {
+    guard let subject, let list = unsafe find(subject) else {
+      return unsafe isEmpty ? nil : Unmanaged.passUnretained(self)
+    }
+    return unsafe isEmpty ? list : nil
+  }
+
   override func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
     (current?.objects ?? []).reduce(into: super.parts(held)) {
       $0 += unsafe Self.list(at: $1).takeUnretainedValue().parts(held)
