@@ -17,10 +17,10 @@
  * thread, as if `Turn.foreignLimit` were any number.
  *
  * step NOT_ADDED         Following/StateStorage.swift:addCall       a set during the turn of another thread adds its change
- * step BEGUN_AHEAD       Following/StateStorage.swift:isIdle        no turn begins ahead of calls that wait
- * step NO_LAST_LOOK      Following/StateStorage.swift:end           a turn does not end while calls wait
- * step TWO_TURNS         Following/StateStorage.swift:next          a thread without the turn makes no calls during one
- * step NOT_TAKEN_BACK    Following/StateStorage.swift:makeCalls     an offer that no thread takes is taken back
+ * step BEGUN_AHEAD       Engine/Memory/Locked.swift:isIdle          no turn begins ahead of calls that wait
+ * step NO_LAST_LOOK      Engine/Memory/Locked.swift:end             a turn does not end while calls wait
+ * step TWO_TURNS         Engine/Memory/Locked.swift:next            a thread without the turn makes no calls during one
+ * step NOT_TAKEN_BACK    Engine/Memory/Locked.swift:makeCalls       an offer that no thread takes is taken back
  * step TOLD_AGAIN        Following/Following.swift:isNew            an observer is not called with what it knows
  * step FIRST_UNASKED     Following/StateStorage.swift:register      an observer that begins asks for the newest value
  * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed       and so does one that resumes and has missed something
