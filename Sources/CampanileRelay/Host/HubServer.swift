@@ -45,7 +45,7 @@ final class HubServer: Sendable {
   /// - Parameters:
   ///   - hub: The state of a hub that has begun to gather.
   ///   - address: Where other processes reach it; without it, only members of this process do.
-  ///   - onRefusal: Called on the hub's queue with the reason why a connection was closed.
+  ///   - onRefusal: Called, on any queue, with the reason why a connection was closed.
   init(
     _ hub: sending HubState, at address: Address? = nil,
     onRefusal: @escaping @Sendable (String) -> Void = { _ in }
@@ -218,7 +218,7 @@ final class HubServer: Sendable {
   /// Whether another process has claimed the next generation.
   private var isFollowed: Bool { address?.folder.isClaimed(generation + 1) ?? false }
 
-  /// Ends if another hub follows, on the hub's queue.
+  /// Ends if another hub follows, or the files have been deleted.
   func look() { if isOver { close() } }
 
   /// Tells the members that the hub is alive, if its queue is busy.

@@ -219,8 +219,10 @@ final class MemberLink: RelayLink {
       state.attempts.count += 1
       return state.attempts.count
     }
-    if attempts > 20 * silence.ofHub || folder.isAbandoned(generation) {
-      return try become(generation + 1, folder.claim(generation + 1), in: folder)
+    let isAbandoned = folder.isAbandoned(generation)
+    if isAbandoned || attempts > 20 * silence.ofHub {
+      return try become(
+        generation + 1, folder.claim(generation + 1), in: folder, isSilent: !isAbandoned)
     }
     joinLater(.milliseconds(5))
   }
@@ -256,7 +258,13 @@ final class MemberLink: RelayLink {
 
   /// Looks for the next hub whenever the files of hubs change.
   private func watch(_ folder: BusFolder) {
-    let watch = FolderWatch(folder.path, on: queue) { [weak self] in self?.look(in: folder) }
+    // Not on the queue, where code of messages runs when they are encoded: the hub of this member
+    // looks meanwhile.
+    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in
+      guard let self else { return }
+      if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
+      queue.async { self.look(in: folder) }
+    }
     state.withLock { $0.watch = watch }
     if watch == nil { lookLater(in: folder) }
   }
@@ -285,10 +293,11 @@ final class MemberLink: RelayLink {
   ///   - generation: The generation.
   ///   - claim: The claim of the generation, unless another process has it.
   ///   - folder: The folder of the bus.
-  ///   - hubAnswers: Whether the last hub is alive and answers. It joins like the others, as soon as
-  ///     it notices. Otherwise the hub of this member would wait for it in vain.
+  ///   - isSilent: Whether the process of the last hub lives and does not answer. The hub of this
+  ///     member would wait for it in vain. Otherwise it joins like the others, as soon as it notices,
+  ///     or is dead. Its lock may be released a moment after its connections.
   private func become(
-    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
+    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
     let (busID, hub, patience) = state.withLock { state in
@@ -302,8 +311,7 @@ final class MemberLink: RelayLink {
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
-    // The last hub is silent if it is alive.
-    let silent = hubAnswers ? nil : hub.flatMap { expected.remove($0) }
+    let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
     let state = HubState(
       generation: generation, busID: busID, own: id, expected: expected, silent: silent,
       logLimit: max(HubState.standardLogLimit, logLimit), silenceLimit: silence.ofMembers,
@@ -416,13 +424,13 @@ final class MemberLink: RelayLink {
   }
 
   /// Leaves the hub, and becomes the next one.
-  private func leave(claiming generation: UInt64, in folder: BusFolder, hubAnswers: Bool) {
+  private func leave(claiming generation: UInt64, in folder: BusFolder, isSilent: Bool) {
     if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
       // The claim is first, so that the old hub finds it when it continues without this member.
       let claim = try folder.claim(generation)
       _ = disconnect()
-      try become(generation, claim, in: folder, hubAnswers: hubAnswers)
+      try become(generation, claim, in: folder, isSilent: isSilent)
     } catch {
       _ = disconnect()
       // It would fail again, and each time take the member off the bus.
@@ -459,10 +467,10 @@ final class MemberLink: RelayLink {
       if folder.isClaimed(silent + 1) {
         leave()
       } else {
-        leave(claiming: silent + 1, in: folder, hubAnswers: false)
+        leave(claiming: silent + 1, in: folder, isSilent: true)
       }
     } else if let wanted {
-      leave(claiming: wanted, in: folder, hubAnswers: true)
+      leave(claiming: wanted, in: folder, isSilent: false)
     }
     return result
   }

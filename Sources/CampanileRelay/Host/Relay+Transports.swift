@@ -12,8 +12,9 @@ extension Relay.Transport {
   ///   - folder: The folder of the user's buses. The default is a folder in `XDG_RUNTIME_DIR`, or
   ///     else in the folder for temporary files. It is created if it is missing, must belong to the
   ///     user, and must be closed to other users. An app and its extensions need a folder in the
-  ///     container of their app group. If the path is relative, don't change the process's working
-  ///     directory.
+  ///     container of their app group. The path of a socket, which is the folder, a slash, the name
+  ///     of the bus and 17 more bytes, may have 107 bytes on Linux, and 103 on Apple platforms. If
+  ///     the path is relative, don't change the process's working directory.
   ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
   ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(

@@ -14,8 +14,8 @@ enum ChannelEvent: Sendable {
 
 /// Bytes to and from the other end of a connection.
 ///
-/// Used on one serial queue, where its events are handled. Only `beat(_:)` and `shutDown()` may be
-/// called on any.
+/// Used on one serial queue, where its events are handled. Only `beat(_:)`, `shutDown()` and `close()`
+/// may be called on any.
 final class SocketChannel: Sendable {
   fileprivate struct State {
     let reads: any DispatchSourceProtocol
