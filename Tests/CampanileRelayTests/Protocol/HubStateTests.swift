@@ -77,6 +77,23 @@ final class HubStateTests {
       receive(2, .ping) == [send(2, .ping(at(2, 1), settled: at(2, 1), stable: at(2, 1)))])
   }
 
+  @Test("600 members that come and go cost less than 20 MB in all")
+  func trafficOfPeers() {
+    var bytes = 0
+    func count(_ actions: [HubAction]) {
+      for case .send(let connections, let frame) in actions {
+        var encoded: [UInt8] = []
+        frame.append(to: &encoded)
+        bytes += connections.count * encoded.count
+      }
+    }
+    for id in 1...600 { count(join(id)) }
+    for id in 2...600 {
+      count(actions { $0.disconnected(ConnectionID(rawValue: id), &$1) })
+    }
+    #expect((1...20_000_000).contains(bytes))
+  }
+
   @Test("Who comes and goes is told once to each, however many there are")
   func changesOfPeers() {
     for id in 1...3 { _ = join(id) }
