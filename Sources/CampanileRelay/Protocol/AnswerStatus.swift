@@ -11,3 +11,15 @@ package enum AnswerStatus: UInt8, Hashable, Sendable {
   /// It was not sent; the payload is the reason, as a sentence. No frame says this.
   case refused = 4
 }
+
+extension AnswerStatus: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    let value: UInt8 = try reader.read()
+    guard let status = Self(rawValue: value), status != .refused else {
+      throw FrameError("A reply has the unknown status \(value).")
+    }
+    self = status
+  }
+
+  func write(to writer: inout FrameWriter) { writer.write(rawValue) }
+}

@@ -29,41 +29,14 @@ struct FrameWriter {
     }
   }
 
-  mutating func data(_ value: [UInt8]) {
+  /// Appends bytes, and before them how many they are.
+  mutating func bytes(_ value: some Collection<UInt8>) {
     integer(UInt32(value.count))
     bytes.append(contentsOf: value)
   }
 
-  mutating func string(_ value: String) {
-    integer(UInt32(value.utf8.count))
-    bytes.append(contentsOf: value.utf8)
-  }
-
-  mutating func array<Element>(_ elements: [Element], _ write: (inout Self, Element) -> Void) {
-    integer(UInt32(elements.count))
-    for element in elements { write(&self, element) }
-  }
-
-  mutating func id(_ value: MemberID) { integer(value.rawValue) }
-
-  mutating func position(_ value: Position) {
-    integer(value.generation)
-    integer(value.sequence)
-  }
-
-  mutating func peer(_ value: Peer) {
-    id(value.id)
-    string(value.name)
-    integer(UInt32(bitPattern: value.processID))
-  }
-
-  mutating func message(_ value: Message) {
-    id(value.sender)
-    integer(value.number)
-    position(value.position)
-    string(value.subject)
-    integer(value.version)
-    array(value.path) { $0.integer($1) }
-    data(value.payload)
+  @inline(__always)
+  mutating func write<each Value: WireValue>(_ value: repeat each Value) {
+    repeat (each value).write(to: &self)
   }
 }

@@ -30,108 +30,62 @@ enum HubFrame: Hashable, WireFrame {
 
   func append(to bytes: inout [UInt8]) {
     switch self {
-    case .welcome(let generation, let busID):
-      Self.append(type: 1, to: &bytes) {
-        $0.integer(generation)
-        $0.integer(busID)
-      }
-    case .collect(let token, let since):
-      Self.append(type: 2, to: &bytes) {
-        $0.integer(token)
-        $0.position(since)
-      }
-    case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
-    case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
+    case .welcome(let generation, let busID): Self.append(1, generation, busID, to: &bytes)
+    case .collect(let token, let since): Self.append(2, token, since, to: &bytes)
+    case .message(let message): Self.append(3, message, to: &bytes)
+    case .lost(let losses): Self.append(4, losses, to: &bytes)
     case .open(let position, let ownNumber, let recovery):
-      Self.append(type: 5, to: &bytes) {
-        $0.position(position)
-        $0.integer(ownNumber)
-        $0.recovery(recovery)
-      }
+      Self.append(5, position, ownNumber, recovery, to: &bytes)
     case .sequenced(let sender, let first, let count, let position):
-      Self.append(type: 6, to: &bytes) {
-        $0.id(sender)
-        $0.integer(first)
-        $0.integer(count)
-        $0.position(position)
-      }
-    case .request(let request): Self.append(type: 7, to: &bytes) { $0.request(request) }
+      Self.append(6, sender, first, count, position, to: &bytes)
+    case .request(let request): Self.append(7, request, to: &bytes)
     case .reply(let correlation, let status, let payload):
-      Self.append(type: 8, to: &bytes) {
-        $0.integer(correlation)
-        $0.integer(status.rawValue)
-        $0.data(payload)
+      Self.append(8, to: &bytes) {
+        $0.write(correlation, status)
+        $0.bytes(payload)
       }
-    case .peers(let peers, let hub):
-      Self.append(type: 9, to: &bytes) {
-        $0.array(peers) { $0.peer($1) }
-        $0.id(hub)
-      }
-    case .joined(let peer): Self.append(type: 17, to: &bytes) { $0.peer(peer) }
-    case .left(let id): Self.append(type: 18, to: &bytes) { $0.id(id) }
-    case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
-    case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
+    case .peers(let peers, let hub): Self.append(9, peers, hub, to: &bytes)
+    case .flushed(let token): Self.append(10, token, to: &bytes)
     case .ping(let position, let settled, let stable):
-      Self.append(type: 11, to: &bytes) {
-        $0.position(position)
-        $0.position(settled)
-        $0.position(stable)
-      }
-    case .shared(let group, let message):
-      Self.append(type: 13, to: &bytes) {
-        $0.string(group)
-        $0.message(message)
-      }
-    case .taken(let group, let key, let position):
-      Self.append(type: 19, to: &bytes) {
-        $0.string(group)
-        $0.id(key.sender)
-        $0.integer(key.number)
-        $0.position(position)
-      }
-    case .unheard(let count): Self.append(type: 14, to: &bytes) { $0.integer(count) }
-    case .refused(let reason): Self.append(type: 16, to: &bytes) { $0.string(reason) }
-    case .dropped(let subject): Self.append(type: 15, to: &bytes) { $0.string(subject) }
+      Self.append(11, position, settled, stable, to: &bytes)
+    case .missed(let message): Self.append(12, message, to: &bytes)
+    case .shared(let group, let message): Self.append(13, group, message, to: &bytes)
+    case .unheard(let count): Self.append(14, count, to: &bytes)
+    case .dropped(let subject): Self.append(15, subject, to: &bytes)
+    case .refused(let reason): Self.append(16, reason, to: &bytes)
+    case .joined(let peer): Self.append(17, peer, to: &bytes)
+    case .left(let id): Self.append(18, id, to: &bytes)
+    case .taken(let group, let key, let position): Self.append(19, group, key, position, to: &bytes)
     }
   }
 
   static func read(type: UInt8, _ reader: inout FrameReader) throws(FrameError) -> Self {
     switch type {
-    case 1: .welcome(generation: try reader.integer(), busID: try reader.integer())
-    case 2: .collect(token: try reader.integer(), since: try reader.position())
-    case 3: .message(try reader.message())
-    case 4:
-      .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
-    case 5:
-      .open(
-        position: try reader.position(), ownNumber: try reader.integer(), try reader.recovery())
+    case 1: .welcome(generation: try reader.read(), busID: try reader.read())
+    case 2: .collect(token: try reader.read(), since: try reader.read())
+    case 3: .message(try reader.read())
+    case 4: .lost(try reader.read())
+    case 5: .open(position: try reader.read(), ownNumber: try reader.read(), try reader.read())
     case 6:
       .sequenced(
-        sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),
-        position: try reader.position())
-    case 7: .request(try reader.request())
+        sender: try reader.read(), first: try reader.read(), count: try reader.read(),
+        position: try reader.read())
+    case 7: .request(try reader.read())
     case 8:
       .reply(
-        correlation: try reader.integer(), status: try reader.status(), payload: try reader.data())
-    case 9:
-      .peers(
-        try reader.array(of: 16) { reader throws(FrameError) in try reader.peer() },
-        hub: try reader.id())
-    case 10: .flushed(token: try reader.integer())
-    case 11:
-      .ping(
-        try reader.position(), settled: try reader.position(), stable: try reader.position())
-    case 12: .missed(try reader.message())
-    case 13: .shared(group: try reader.string(), try reader.message())
-    case 14: .unheard(try reader.integer())
-    case 15: .dropped(subject: try reader.string())
-    case 16: .refused(try reader.string())
-    case 17: .joined(try reader.peer())
-    case 18: .left(try reader.id())
-    case 19:
-      .taken(
-        group: try reader.string(),
-        Message.Key(sender: try reader.id(), number: try reader.integer()), try reader.position())
+        correlation: try reader.read(), status: try reader.read(),
+        payload: Array(try reader.slice()))
+    case 9: .peers(try reader.read(), hub: try reader.read())
+    case 10: .flushed(token: try reader.read())
+    case 11: .ping(try reader.read(), settled: try reader.read(), stable: try reader.read())
+    case 12: .missed(try reader.read())
+    case 13: .shared(group: try reader.read(), try reader.read())
+    case 14: .unheard(try reader.read())
+    case 15: .dropped(subject: try reader.read())
+    case 16: .refused(try reader.read())
+    case 17: .joined(try reader.read())
+    case 18: .left(try reader.read())
+    case 19: .taken(group: try reader.read(), try reader.read(), try reader.read())
     default: throw FrameError("No frame of a hub has the type \(type).")
     }
   }

@@ -28,3 +28,13 @@ extension Message {
   /// Empty messages cost something, too.
   var cost: Int { 64 + payload.count + 8 * path.count + subject.utf8.count }
 }
+
+extension LogEntry: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    let isForgotten: Bool = try reader.read()
+    let after: Position = try reader.read()
+    self.init(message: try reader.read(), isForgotten: isForgotten, after: after)
+  }
+
+  func write(to writer: inout FrameWriter) { writer.write(isForgotten, after, message) }
+}

@@ -19,20 +19,14 @@ struct Loss: Hashable, Sendable {
   }
 }
 
-extension FrameWriter {
-  mutating func loss(_ value: Loss) {
-    id(value.sender)
-    string(value.subject)
-    integer(value.count)
-    integer(value.number)
-    position(value.position)
+extension Loss: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(
+      sender: try reader.read(), subject: try reader.read(), count: try reader.read(),
+      number: try reader.read(), position: try reader.read())
   }
-}
 
-extension FrameReader {
-  mutating func loss() throws(FrameError) -> Loss {
-    Loss(
-      sender: try id(), subject: try string(), count: try integer(), number: try integer(),
-      position: try position())
+  func write(to writer: inout FrameWriter) {
+    writer.write(sender, subject, count, number, position)
   }
 }

@@ -6,3 +6,8 @@ struct MemberID: Hashable, Sendable, Comparable {
 
   static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
+
+extension MemberID: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) { self.init(rawValue: try reader.read()) }
+  func write(to writer: inout FrameWriter) { writer.write(rawValue) }
+}

@@ -218,7 +218,7 @@ struct MemberState {
     let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, settled: shares.settled, stable: stable, recoveries: recoveries,
+      position: position, recoveries: recoveries, settled: shares.settled, stable: stable,
       subscriptions: Array(subscribed.first), answers: answered.first.map(\.pattern))
     actions.append(.send(.hello(hello)))
     for interest in subscribed.rest { actions.append(.send(.subscribe(interest))) }

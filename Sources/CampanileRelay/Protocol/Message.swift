@@ -26,3 +26,25 @@ struct Message: Hashable, Sendable {
     }
   }
 }
+
+extension Message: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(
+      sender: try reader.read(), number: try reader.read(), position: try reader.read(),
+      subject: try reader.read(), version: try reader.read(), path: try reader.read(),
+      payload: Array(try reader.slice()))
+  }
+
+  func write(to writer: inout FrameWriter) {
+    writer.write(sender, number, position, subject, version, path)
+    writer.bytes(payload)
+  }
+}
+
+extension Message.Key: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(sender: try reader.read(), number: try reader.read())
+  }
+
+  func write(to writer: inout FrameWriter) { writer.write(sender, number) }
+}

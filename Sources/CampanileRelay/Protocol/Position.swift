@@ -14,3 +14,11 @@ struct Position: Hashable, Comparable, Sendable {
     return left.sequence < right.sequence
   }
 }
+
+extension Position: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(generation: try reader.read(), sequence: try reader.read())
+  }
+
+  func write(to writer: inout FrameWriter) { writer.write(generation, sequence) }
+}

@@ -13,16 +13,10 @@ struct Recovery: Hashable, Sendable {
   var last: Position
 }
 
-extension FrameWriter {
-  mutating func recovery(_ value: Recovery) {
-    integer(value.generation)
-    position(value.since)
-    position(value.last)
+extension Recovery: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(generation: try reader.read(), since: try reader.read(), last: try reader.read())
   }
-}
 
-extension FrameReader {
-  mutating func recovery() throws(FrameError) -> Recovery {
-    Recovery(generation: try integer(), since: try position(), last: try position())
-  }
+  func write(to writer: inout FrameWriter) { writer.write(generation, since, last) }
 }

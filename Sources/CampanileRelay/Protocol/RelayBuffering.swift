@@ -44,3 +44,15 @@ public struct RelayBuffering: Sendable, Hashable {
     return byteCount
   }
 }
+
+extension RelayBuffering: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    let policy: UInt8 = try reader.read()
+    guard let policy = Policy(rawValue: policy) else {
+      throw FrameError("A member asks for the unknown buffering \(policy).")
+    }
+    self.init(policy, Int(clamping: try reader.integer(UInt64.self)))
+  }
+
+  func write(to writer: inout FrameWriter) { writer.write(policy.rawValue, UInt64(byteCount)) }
+}

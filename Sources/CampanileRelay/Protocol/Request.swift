@@ -8,3 +8,16 @@ struct Request: Hashable, Sendable {
   var version: UInt32
   var payload: [UInt8]
 }
+
+extension Request: WireValue {
+  init(from reader: inout FrameReader) throws(FrameError) {
+    self.init(
+      correlation: try reader.read(), from: try reader.read(), subject: try reader.read(),
+      version: try reader.read(), payload: Array(try reader.slice()))
+  }
+
+  func write(to writer: inout FrameWriter) {
+    writer.write(correlation, from, subject, version)
+    writer.bytes(payload)
+  }
+}

@@ -10,12 +10,21 @@ protocol WireFrame: Sendable {
 extension WireFrame {
   /// Appends a frame whose fields `write` appends, without a copy of `bytes`.
   static func append(
-    type: UInt8, to bytes: inout [UInt8], _ write: (inout FrameWriter) -> Void
+    _ type: UInt8, to bytes: inout [UInt8], _ write: (inout FrameWriter) -> Void
   ) {
     var writer = FrameWriter()
     writer.begin(type, in: &bytes)
     write(&writer)
     writer.end(&bytes)
+  }
+
+  /// Appends a frame with some fields.
+  @inline(__always)
+  static func append<each Field: WireValue>(
+    _ type: UInt8, _ field: repeat each Field, to bytes: inout [UInt8]
+  ) {
+    append(type, to: &bytes) { (writer: inout FrameWriter) in repeat (each field).write(to: &writer)
+    }
   }
 }
 

@@ -151,12 +151,12 @@ struct FrameStringTests {
     for bad: [UInt8] in [[0xFF], [0xC3], [0x61, 0xED, 0xA0, 0x80]] {
       let bytes = [UInt8(bad.count), 0, 0, 0] + bad
       var reader = FrameReader(bytes, from: 0, to: bytes.count)
-      #expect(throws: FrameError.self) { try reader.string() }
+      #expect(throws: FrameError.self) { try String(from: &reader) }
     }
     for good in ["", "a.b", "\u{FFFD}", "Ä\u{1F514}"] {
       let bytes = [UInt8(good.utf8.count), 0, 0, 0] + Array(good.utf8)
       var reader = FrameReader(bytes, from: 0, to: bytes.count)
-      #expect(try reader.string() == good)
+      #expect(try String(from: &reader) == good)
     }
   }
 }
