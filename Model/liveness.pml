@@ -30,8 +30,6 @@
 
 #define GENS (FATES + 1)
 #define F (PROCESSES - 1)
-#define BIT(x) (1 << (x))
-#define each(n) for (n : 0 .. PROCESSES - 1)
 
 /* Phases of hubs, and of connections with the frame that is under way. */
 mtype = { gathering, recovering, isOpen, away, hello, joining, late, collect, collected, read, opening };
@@ -74,8 +72,8 @@ inline claim(i) {
   highest++;
   isUp[highest] = true; owner[highest] = i; phase[highest] = gathering;
   /* Those who live, without the one whose hub is silent. */
-  each (n) {
-    when(!isDead[n] && (highest == 1 || owner[highest - 1] != n), expected[highest] = expected[highest] | BIT(n))
+  each (n, PROCESSES) {
+    when(!isDead[n] && (highest == 1 || owner[highest - 1] != n), add(expected[highest], n))
   }
   at[i] = highest; stage[i] = hello
 }
@@ -92,12 +90,12 @@ inline disconnect(i) {
 /* HubState.endRecovery */
 inline endRecovery(g) {
   isComplete = (phase[g] == recovering);
-  each (n) {
+  each (n, PROCESSES) {
     when(isIn(n, g) && (stage[n] == collect || stage[n] == collected), isComplete = false)
   }
   when(isComplete,
     phase[g] = isOpen;
-    each (n) {
+    each (n, PROCESSES) {
       if
       :: isIn(n, g) && (stage[n] == read || stage[n] == joining) -> open(n)
       /* HubState.askLate */
@@ -111,7 +109,7 @@ inline endRecovery(g) {
 inline endGathering(g) {
   when(phase[g] == gathering && !expected[g],
     phase[g] = recovering;
-    each (n) { when(isIn(n, g) && stage[n] == joining, stage[n] = collect) }
+    each (n, PROCESSES) { when(isIn(n, g) && stage[n] == joining, stage[n] = collect) }
     endRecovery(g))
 }
 
@@ -151,13 +149,13 @@ proctype Connection(byte j) {
       /* HubState.remove */
       :: isDead[j] ->
         at[j] = 0; stage[j] = away; ping[j] = false; pong[j] = false;
-        step(DEAD_AWAITED, awaited = awaited & ~BIT(j));
+        step(DEAD_AWAITED, drop(awaited, j));
         when(j == F, flush = ended);
         endFlushes(g);
         endRecovery(g)
       /* HubState.join */
       :: !isDead[j] && stage[j] == hello ->
-        expected[g] = expected[g] & ~BIT(j);
+        drop(expected[g], j);
         stage[j] = (phase[g] == gathering -> joining : (phase[g] == isOpen -> collect : late));
         endGathering(g)
       /* HubState.collectedAll, HubState.repair */
@@ -170,13 +168,13 @@ proctype Connection(byte j) {
       /* HubState.flush */
       :: !isDead[j] && stage[j] == isOpen && j == F && flush == sent ->
         flush = held; awaited = 0;
-        each (n) {
-          when(n != F && isIn(n, g) && stage[n] == isOpen && !isStopped[n], awaited = awaited | BIT(n))
+        each (n, PROCESSES) {
+          when(n != F && isIn(n, g) && stage[n] == isOpen && !isStopped[n], add(awaited, n))
         }
         endFlushes(g)
       /* HubState.acknowledged */
       :: !isDead[j] && stage[j] == isOpen && pong[j] && !(j == F && flush == sent) ->
-        pong[j] = false; awaited = awaited & ~BIT(j);
+        pong[j] = false; drop(awaited, j);
         endFlushes(g)
       :: else
       fi;
@@ -204,13 +202,13 @@ proctype Clock(byte i) {
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == gathering ->
           step(NO_PATIENCE, expected[g] = 0; endGathering(g))
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == recovering ->
-          each (n) { when(isIn(n, g) && stage[n] == collect && isStopped[n] && !NO_LATE, stage[n] = late) }
+          each (n, PROCESSES) { when(isIn(n, g) && stage[n] == collect && isStopped[n] && !NO_LATE, stage[n] = late) }
           endRecovery(g)
         :: isUp[g] && owner[g] == i && highest == g && phase[g] == isOpen ->
           /* HubState.tick */
-          each (n) {
-            when(isIn(n, g) && stage[n] == isOpen && (awaited & BIT(n)) && !pong[n], ping[n] = true);
-            when(isStopped[n] && !SILENT_AWAITED, awaited = awaited & ~BIT(n))
+          each (n, PROCESSES) {
+            when(isIn(n, g) && stage[n] == isOpen && has(awaited, n) && !pong[n], ping[n] = true);
+            when(isStopped[n] && !SILENT_AWAITED, drop(awaited, n))
           }
           endFlushes(g)
         :: else
@@ -239,7 +237,7 @@ proctype Fate(byte i) {
 init {
   byte i;
   atomic {
-    for (i : 0 .. PROCESSES - 1) {
+    each (i, PROCESSES) {
       run Member(i); run Clock(i); run Connection(i);
       when(i < FATES, run Fate(i))
     }

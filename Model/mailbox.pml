@@ -175,8 +175,6 @@ proctype Inside(byte self) {
   }
 }
 
-#define move(from, to) do :: from ? message -> to ! message :: empty(from) -> break od
-
 /* MailboxState.swift: begin, which takes the rest of a batch first, and take */
 inline takeBatch() {
   if

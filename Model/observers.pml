@@ -86,7 +86,6 @@
 #define EVERYTHING 255
 #define BIT(thread) (1 << (thread) % BITS)
 #define TICKET(thread) (1 << (thread))
-#define both(thread) for (thread : 0 .. THREADS - 1)
 
 /* Objects: observers 1, 2, 3; buffers 4, 5, 6. */
 #define OBJECTS 7
@@ -270,7 +269,7 @@ proctype Poster(byte self) {
 
 /* ObserverRegistry+Reclamation.swift: collect, for each post */
 inline collect(since) {
-  both(thread) {
+  each (thread, THREADS) {
     if
     :: bits & BIT(thread) && source[thread] ->
       inside = inside | BIT(thread);
@@ -315,7 +314,7 @@ inline scan(since) {
 /* The tickets of those posts whose upper bound is not below `since`. A bound that is seen late is above. */
 inline filter(since) {
   held = 0;
-  both(thread) {
+  each (thread, THREADS) {
     when((tickets & TICKET(thread)) && uppers[thread] >= since,
       held = held | TICKET(thread);
       assert(STALE_BOUNDS || reach[thread] >= since))
@@ -381,7 +380,7 @@ inline unlink() {
 inline restoreCount() {
   d_step {
     newest = 0;
-    both(thread) {
+    each (thread, THREADS) {
       when((tickets & TICKET(thread)) && uppers[thread] > newest, newest = uppers[thread])
     }
     end = before;

@@ -39,7 +39,6 @@
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS)
 #define CAPACITY (UNBOUNDED -> ROOM : 1)
-#define move(from, to) do :: from ? message -> to ! message :: empty(from) -> break od
 
 /* The state: the poster of a value in the upper bits, its number in the lower. */
 chan filling = [ROOM] of { byte };

@@ -74,10 +74,6 @@
 #define FORGOTTEN 254   /* an entry without a payload, in place of `after` */
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
-#define has(set, x) ((set) & (1 << (x)))
-#define add(set, x) set = set | 1 << (x)
-#define drop(set, x) set = set & ~(1 << (x))
-#define each(n, count) for (n : 0 .. (count) - 1)
 
 mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
 /* Stages of members and phases of hubs. */
@@ -96,12 +92,11 @@ chan downs[GENS * MEMBERS] = [12] of { mtype, byte, short };
 byte highest = 1;
 #define OWNER(i) (OWNED -> i : MEMBERS)
 
-/* A recovery that matters later is that of the second generation. */
+/* A recovery that matters later is that of the second generation. One that is not known ends at 0. */
 typedef Recovery {
-  bool isKnown;
   byte since, last;
 }
-#define setRecovery(r, is, from, to) r.isKnown = is; r.since = from; r.last = to
+#define setRecovery(r, from, to) r.since = from; r.last = to
 
 /* MemberState */
 typedef Member {
@@ -145,19 +140,17 @@ Hub hub[GENS + 1];
 #define after(i, m) H.afters[(i) * MESSAGES + (m)]
 
 /* Work space, without meaning between steps. */
-hidden byte n, k, best, x, y, z;
-hidden byte place[MESSAGES], top[MESSAGES];
-hidden byte unknown, payloads, todo;
-hidden byte f[6];
-hidden byte p, since, last, lowest;
-hidden byte covers, isLate, w;
+hidden byte n, k, w, x, y, z, p;
+hidden byte since, last, lowest, covers, isLate;
 /* A frame: its kind and its fields. */
 hidden mtype kind;
-hidden byte a;
+hidden byte a, f[6];
 hidden short b;
+/* Of each message in logs that are merged: its place, its highest position or NONE, whether it has a payload. */
+hidden byte place[MESSAGES], top[MESSAGES] = NONE, payloads, best;
 
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
-#define isRunning(i) (!M.dead && !isHeldUp(i))
+#define isRunning(i) (!member[i].dead && !isHeldUp(i))
 
 /* MemberState.heard knows a sender's numbers by the highest. */
 #define HIGHEST(bits, sender) \
@@ -195,8 +188,7 @@ inline receive(i, m, to) {
 inline post(i, m) {
   add(M.log, m);
   M.after[m] = M.horizon;
-  due[m] = everOpen;
-  drop(due[m], i);
+  due[m] = everOpen & ~(1 << i);
   when(M.stage == isOpen, sendOwn(i))
 }
 
@@ -212,7 +204,7 @@ inline leave(i) {
 inline join(i) {
   M.at = highest;
   M.stage = joining;
-  up(M.at, i) ! hello(M.position, M.second.isKnown, M.second.since, M.second.last, 0, 0)
+  up(M.at, i) ! hello(M.position, M.second.since, M.second.last, 0, 0, 0)
 }
 
 /* BusFolder.claim, MemberLink.become, BusFolder.livingMembers */
@@ -221,33 +213,30 @@ inline claim(i) {
   hub[highest].alive = true;
   hub[highest].phase = gathering;
   hub[highest].owner = OWNER(i);
-  /* Those who live and were there, but for the one in whose process the silent hub is. */
-  hub[highest].expected = everOpen;
   hub[highest].stable = NONE;
   x = NONE;
+  y = false;
   each (n, MEMBERS) {
-    hub[highest].stage[n] = nothing;
-    when(member[n].stage != away, add(hub[highest].expected, n));
+    /* Those who live and were there, but for the one in whose process the silent hub is. */
+    when(isRunning(n) && (has(everOpen, n) || member[n].stage != away), add(hub[highest].expected, n));
+    when(!member[n].dead && isHeldUp(n), add(hub[highest].missing, n));
     when(!member[n].dead && has(everOpen, n),
       hub[highest].stable = MIN(hub[highest].stable, member[n].position);
-      when(member[n].second.isKnown, x = member[n].second.since));
-    when(!member[n].dead && isHeldUp(n), add(hub[highest].missing, n));
-    when(member[n].dead || isHeldUp(n), drop(hub[highest].expected, n))
+      x = (member[n].second.last -> member[n].second.since : x);
+      y = y || GENERATION(member[n].position) < 2)
   }
   /* What a hub says is stable is nothing that it collected, as long as somebody is missing. */
-  each (n, MEMBERS) {
-    when(!member[n].dead && has(everOpen, n) && GENERATION(member[n].position) < 2,
-      hub[highest].stable = MIN(hub[highest].stable, x))
-  }
-  n = 0
+  when(y, hub[highest].stable = MIN(hub[highest].stable, x))
 }
 
 proctype MemberProcess(byte i) {
 end:
   do
   /* MemberLink.join, become */
-  :: d_step { isRunning(i) && M.stage == away && hub[highest].alive -> join(i) }
-  :: d_step { isRunning(i) && M.stage == away && !hub[highest].alive && highest < GENS -> claim(i); join(i) }
+  :: d_step { isRunning(i) && M.stage == away && (hub[highest].alive || highest < GENS) ->
+      when(!hub[highest].alive, claim(i));
+      join(i)
+    }
   /* MemberLink.act: C asks to be the hub, and waits for the process of the hub before, too. */
   :: d_step { WANTED && isRunning(i) && i == C && M.stage == isOpen && highest == 1 -> claim(i); leave(i) }
   /* MemberState.tick, MemberLink.act: silence. It may not have noticed when the hub wakes up. */
@@ -290,7 +279,7 @@ end:
       :: kind == open ->
         M.stage = isOpen;
         add(everOpen, i);
-        when(M.at == 2 && GENS > 2, setRecovery(M.second, true, (b >> 2) & 31, b >> 7));
+        when(M.at == 2 && GENS > 2, setRecovery(M.second, (b >> 2) & 31, b >> 7));
         advance(i, a);
         step(NO_RESENDING, M.sequencedNumber = MAX(M.sequencedNumber, MIN(b & 3, LAST_NUMBER(i))));
         M.sent = (NO_RESENDING -> LAST_NUMBER(i) : M.sequencedNumber);
@@ -317,51 +306,37 @@ inline sequence(g, m, isForgotten, from) {
 /* HubState.reportMissed */
 #define reportMissed(g, i, m, to) step(NO_MISSED, down(g, i) ! missed(m, ((to) -> (to) : H.own.last)))
 
-/* HubState.recovery: the first that could have had a message of a generation */
+/* HubState.recovery: the first that could have had a message of a generation; without one, `last` is 0 */
 inline findRecovery(g, generation) {
-  since = (H.own.isKnown && (generation) < g -> H.own.since : NONE);
-  last = (H.own.isKnown && (generation) < g -> H.own.last : NONE);
-  when(!NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.isKnown, since = H.second.since; last = H.second.last)
+  since = H.own.since;
+  last = ((generation) < g -> H.own.last : 0);
+  when(!NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.last, since = H.second.since; last = H.second.last)
 }
 
 /* HubState.lowest */
 inline findLowest(g, j) {
-  lowest = j;
-  step(NO_LOWEST, findRecovery(g, GENERATION(j)); lowest = MIN(lowest, since))
+  findRecovery(g, GENERATION(j));
+  lowest = (last && !NO_LOWEST -> MIN(j, since) : j)
 }
 
-/* HubState.covers */
-inline findCovers(g, to, j) {
-  last = j;
-  when(GENERATION(to) < GENERATION(j), findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last));
-  covers = (to) <= last
-}
-
-/* Recovered.unite: one entry of a log joins what is known of the message */
+/* Recovered.merge, unite: one entry of a log joins what is known of the message */
 inline unite(m, to, after_) {
   when((to) != NONE,
+    when(top[m] == NONE, top[m] = 0; place[m] = NONE; drop(payloads, m));
     place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * ((after_) & 127) + 1));
-    top[m] = (top[m] == NONE -> (to) : MAX(top[m], to));
-    when((to) == 0, add(unknown, m));
+    top[m] = MAX(top[m], to);
     when((after_) != FORGOTTEN, add(payloads, m)))
-}
-
-/* Recovered.merge */
-inline beginMerge() {
-  unknown = 0; payloads = 0;
-  each (n, MESSAGES) { top[n] = NONE; place[n] = NONE }
 }
 
 #define mergeEntries(g, i) each (k, MESSAGES) { unite(k, entry(i, k), after(i, k)) }
 
-/* The messages in the order of places. The statements contain each(n, …). */
+/* The messages in the order of places; then nothing is merged. The statements contain each(n, …). */
 #define eachMerged(...) \
   when(top[0] != NONE && top[1] != NONE && place[1] <= place[0], place[1] = (place[0] | 1)); \
-  todo = 7; \
   each (w, MESSAGES) { \
     best = NONE; \
-    each (n, MESSAGES) { when(has(todo, n) && top[n] != NONE && (best == NONE || place[n] < place[best]), best = n) } \
-    when(best != NONE, drop(todo, best); __VA_ARGS__) \
+    each (n, MESSAGES) { when(top[n] != NONE && (best == NONE || place[n] < place[best]), best = n) } \
+    when(best != NONE, __VA_ARGS__; top[best] = NONE) \
   }
 
 #define offers(i, m) (entry(i, m) != NONE)
@@ -374,7 +349,9 @@ inline beginMerge() {
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
   x = H.joinedAt[i];
-  findCovers(g, top[m], x);
+  /* HubState.covers */
+  findRecovery(g, GENERATION(top[m]));
+  covers = top[m] <= (last && GENERATION(top[m]) < GENERATION(x) -> last : x);
   if
   /* Its log is to say what the others' say. */
   :: offers(i, m) -> when(!NO_NUMBERS && entry(i, m) != top[m], down(g, i) ! sequenced(m, top[m]))
@@ -384,8 +361,8 @@ inline giveOne(g, i, m) {
   :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) ->
     z = origin(g, m);
     when(z < GENERATION(x),
-      findRecovery(g, z); z = (last == NONE -> POSITION(z, 0) : last); reportMissed(g, i, m, z))
-  :: else -> z = isForgotten(m); step(NO_GIVING, tell(g, i, m, top[m], z))
+      findRecovery(g, z); z = (last -> last : POSITION(z, 0)); reportMissed(g, i, m, z))
+  :: else -> step(NO_GIVING, tell(g, i, m, top[m], isForgotten(m)))
   fi
 }
 
@@ -396,9 +373,6 @@ inline openMember(g, i) {
   down(g, i) ! open(POSITION(g, H.last),
     (NO_NUMBERS || i == C -> 0 : H.known[i]) | H.own.since << 2 | H.own.last << 7)
 }
-
-#define openWaiting(g) \
-  each (y, MEMBERS) { when(H.stage[y] == recovering || H.stage[y] == joining, openMember(g, y)) }
 
 /* HubState.ask */
 #define ask(g, i, from) add(H.waits, i); down(g, i) ! collect(from, 0)
@@ -411,52 +385,49 @@ inline forgetCollected(g) {
 /* MessageLog.append */
 #define keep(g, m, to) H.log[m] = to; when(isForgotten(m), add(H.forgotten, m))
 
-/* HubState.endRecovery, recover */
-inline recover(g) {
-  beginMerge();
-  z = 0;
-  each (y, MEMBERS) {
-    when(H.stage[y] == recovering, mergeEntries(g, y); z = MAX(z, H.joinedAt[y]))
-  }
-  each (k, MESSAGES) { z = (top[k] != NONE -> MAX(z, top[k]) : z) }
-  setRecovery(H.own, true, H.since, z);
-  moved(OPEN_BEFORE_GIVING, openWaiting(g);)
-  eachMerged(
-    when(top[best] == 0, H.last++; top[best] = POSITION(g, H.last));
-    keep(g, best, top[best]);
-    H.known[SENDER(best)] = MAX(H.known[SENDER(best)], NUMBER(best));
-    each (y, MEMBERS) {
-      when(H.stage[y] == recovering || H.stage[y] == isOpen, giveOne(g, y, best))
-    }
-  );
-  forgetCollected(g);
-  H.phase = isOpen;
-  openWaiting(g)
-}
-
 /* HubState.isAlone, askLate */
 #define isAlone(g, i) (!(H.missing & ~(1 << (i))))
 inline askLate(g, i) {
   x = H.joinedAt[i];
   when(H.own.last == 0 && GENERATION(x) < g,
-    H.since = x; H.gap = (isAlone(g, i) -> x : MIN(x, H.stable)); setRecovery(H.own, true, x, x));
+    H.since = x; H.gap = (isAlone(g, i) -> x : MIN(x, H.stable)); setRecovery(H.own, x, x));
   findLowest(g, x);
   z = (isAlone(g, i) -> H.since : H.gap);
-  z = MIN(z, lowest);
-  ask(g, i, z)
+  ask(g, i, MIN(z, lowest))
 }
 
-#define askAllLate(g) each (y, MEMBERS) { when(H.stage[y] == late, askLate(g, y)) }
+/* HubState.endRecovery, recover */
+inline endRecovery(g) {
+  z = 0;
+  each (y, MEMBERS) {
+    when(H.stage[y] == recovering, mergeEntries(g, y); z = MAX(z, H.joinedAt[y]))
+  }
+  each (k, MESSAGES) { z = (top[k] != NONE -> MAX(z, top[k]) : z) }
+  setRecovery(H.own, H.since, z);
+  inOrder(OPEN_BEFORE_GIVING,
+    eachMerged(
+      when(top[best] == 0, H.last++; top[best] = POSITION(g, H.last));
+      keep(g, best, top[best]);
+      H.known[SENDER(best)] = MAX(H.known[SENDER(best)], NUMBER(best));
+      each (y, MEMBERS) {
+        when(H.stage[y] == recovering || H.stage[y] == isOpen, giveOne(g, y, best))
+      }
+    ),
+    each (y, MEMBERS) { when(H.stage[y] == recovering || H.stage[y] == joining, openMember(g, y)) }
+  );
+  forgetCollected(g);
+  H.phase = isOpen;
+  each (y, MEMBERS) { when(H.stage[y] == late, askLate(g, y)) }
+}
 
 /* HubState.takeOver, reportLate: one message of its log */
 inline takeOver(g, i, m) {
   p = H.log[m];
   findRecovery(g, GENERATION(top[m]));
-  isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && last != NONE && top[m] <= last;
+  isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && top[m] <= last;
   if
   :: p == 0 && !isLate ->
-    z = isForgotten(m);
-    sequence(g, m, z, i);
+    sequence(g, m, isForgotten(m), i);
     p = H.log[m]
   :: p == 0 && isLate ->
     each (n, MEMBERS) {
@@ -464,11 +435,10 @@ inline takeOver(g, i, m) {
           H.joinedAt[n] < top[m] || GENERATION(H.joinedAt[n]) > GENERATION(top[m])),
         reportMissed(g, n, m, top[m]))
     }
-    z = (top[m] -> top[m] : H.own.last);
-    keep(g, m, z)
+    keep(g, m, (top[m] -> top[m] : H.own.last))
   :: else
   fi;
-  when((p == 0 || p != top[m]) && (p != 0 && !(OLD_POSITION && SENDER(m) == i) || SENDER(m) == i && has(unknown, m)),
+  when((p == 0 || p != top[m]) && (p != 0 && !(OLD_POSITION && SENDER(m) == i) || SENDER(m) == i && top[m] == 0),
     down(g, i) ! sequenced(m, (p -> p : H.own.last)))
 }
 
@@ -477,13 +447,9 @@ inline repair(g, i) {
   x = H.joinedAt[i];
   findLowest(g, x);
   assert(lowest >= H.gap);
-  beginMerge();
-  mergeEntries(g, i);
-  step(NO_TAKING_OVER, eachMerged(takeOver(g, i, best)));
-  beginMerge();
+  step(NO_TAKING_OVER, mergeEntries(g, i); eachMerged(takeOver(g, i, best)));
   each (k, MESSAGES) {
-    z = (has(H.forgotten, k) -> FORGOTTEN : 0);
-    when(H.log[k] && !offers(i, k), unite(k, H.log[k], z))
+    when(H.log[k] && !offers(i, k), unite(k, H.log[k], (has(H.forgotten, k) -> FORGOTTEN : 0)))
   }
   eachMerged(giveOne(g, i, best));
   forgetCollected(g);
@@ -498,8 +464,8 @@ inline repair(g, i) {
 inline endHub(g) {
   H.alive = false; H.checked = false; H.missing = 0; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
   H.known[0] = 0; H.known[1] = 0;
-  setRecovery(H.own, false, 0, 0);
-  setRecovery(H.second, false, 0, 0);
+  setRecovery(H.own, 0, 0);
+  setRecovery(H.second, 0, 0);
   H.waits = 0; H.joined = 0; H.expected = 0;
   each (n, MESSAGES) { H.log[n] = 0 }
   each (n, MEMBERS) { clearUp(g, n); H.stage[n] = nothing; H.joinedAt[n] = 0 }
@@ -516,7 +482,7 @@ inline read(j) {
       :: kind == hello ->
         H.joinedAt[j] = f[0];
         H.joined = (H.phase == gathering -> H.joined | 1 << j : 0);
-        when(f[0] && f[1] && g > 2, setRecovery(H.second, true, f[2], f[3]));
+        when(f[0] && f[2] && g > 2, setRecovery(H.second, f[1], f[2]));
         if
         :: (f[0] == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
         :: !NO_REPAIR && f[0] != 0 && H.phase == isOpen -> H.stage[j] = late; askLate(g, j)
@@ -528,7 +494,7 @@ inline read(j) {
         drop(H.waits, j);
         each (n, MESSAGES) { entry(j, n) = f[n]; after(j, n) = f[n + 3] }
         if
-        :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> recover(g); askAllLate(g)
+        :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> endRecovery(g)
         :: H.phase == isOpen && H.stage[j] == late -> repair(g, j)
         :: else
         fi
@@ -560,7 +526,7 @@ end:
       each (y, MEMBERS) {
         when(H.stage[y] == joining && H.joinedAt[y], H.stage[y] = recovering; ask(g, y, H.gap))
       }
-      when(H.waits == 0, recover(g); askAllLate(g))
+      when(H.waits == 0, endRecovery(g))
     }
   :: read(A)
   :: read(B)
