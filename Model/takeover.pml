@@ -34,10 +34,10 @@
  * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now (run 4)
  * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known (run 4)
  * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for (run 4)
- * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported (run 4)
+ * step NO_REPORT                CampanileRelay/Protocol/HubState+Repair.swift:report           what comes too late is reported (run 4)
  *
  * A message of a sender whose process was stopped together with its hub may be too late, and is reported
- * as lost. Elsewhere that is a fault. Who was told of a loss never hears the message.
+ * as lost. Elsewhere that is a fault.
  *
  * NO_NUMBERS leaves out three things, each of which suffices: a hub that drops numbers it knows, the number
  * in `open`, and `sequenced` for what was recovered. No search finds these missing: MemberState.isNews;
@@ -71,11 +71,10 @@
 #define POSITION(g, sequence) ((REUSED_GENERATION -> 1 : g) * 8 + (sequence))
 #define GENERATION(p) ((p) / 8)
 #define NONE 255        /* no entry in a log */
-#define FORGOTTEN 254   /* an entry without a payload, in place of `after` */
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 
-mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
+mtype = { hello, message, collect, collected, sequenced, open, lost };
 /* Stages of members and phases of hubs. */
 mtype = { nothing, away, joining, recovering, late, isOpen, gathering };
 
@@ -104,11 +103,11 @@ typedef Member {
   bool dead;
   byte at;                /* the generation of its hub */
   byte position, horizon;
-  byte log, forgot;       /* what it posted, heard or forgot; and the last alone */
+  byte log;               /* what it posted or heard */
   byte pos[MESSAGES], after[MESSAGES];
   byte sent, sequencedNumber;
-  byte passed;            /* what it was told: messages and losses */
-  byte heard, reported;   /* what the search watches: what was delivered, and reported as lost */
+  byte heard;             /* what was delivered */
+  byte reported;          /* what the search watches: what it was told that it lacks */
   Recovery second;
 }
 Member member[MEMBERS];
@@ -125,7 +124,6 @@ typedef Hub {
   Recovery own, second;
   byte known[2];          /* the highest number of each sender */
   byte log[MESSAGES];     /* positions */
-  byte forgotten;
   byte waits;             /* who has not answered `collect` */
   byte joined, expected;
   mtype stage[MEMBERS];
@@ -147,7 +145,7 @@ hidden mtype kind;
 hidden byte a, f[6];
 hidden short b;
 /* Of each message in logs that are merged: its place, its highest position or NONE, whether it has a payload. */
-hidden byte place[MESSAGES], top[MESSAGES] = NONE, payloads, best;
+hidden byte place[MESSAGES], top[MESSAGES] = NONE, best;
 
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
 #define isRunning(i) (!member[i].dead && !isHeldUp(i))
@@ -170,16 +168,16 @@ inline sendOwn(i) {
 }
 
 /* MemberState.isNews */
-#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(M.passed, SENDER(m)))
+#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(M.heard, SENDER(m)))
 
 /* MemberState.receive */
 inline receive(i, m, to) {
   advance(i, to);
   when(isNews(i, m),
-    assert(!has(M.heard | M.reported, m));
+    assert(!has(M.heard, m));
     /* In the order of the sender, and no answer before its question. */
     assert(m != 0 || !(M.heard & 6));
-    add(M.passed, m); add(M.heard, m); add(M.log, m);
+    add(M.heard, m); add(M.log, m);
     M.pos[m] = to;
     M.horizon = MAX(M.horizon, to))
 }
@@ -259,20 +257,14 @@ end:
         when(has(M.log, a), M.pos[a] = b; M.after[a] = 0);
         when(SENDER(a) == i,
           M.sequencedNumber = MAX(M.sequencedNumber, NUMBER(a)); M.horizon = MAX(M.horizon, b))
-      /* MemberState.missed */
-      :: kind == missed ->
-        when(SENDER(a) != i && !has(M.log | M.reported, a),
-          add(M.reported, a); add(M.log, a); add(M.forgot, a); M.pos[a] = b)
-      :: kind == lost ->
-        when(isNews(i, a), add(M.passed, a); add(M.reported, a));
-        advance(i, b)
+      :: kind == lost -> add(M.reported, a)
       /* MemberState.collect */
       :: kind == collect ->
         each (n, MESSAGES) {
           f[n] = NONE; f[n + 3] = 0;
           when(!NO_COLLECTING && has(M.log, n) && (!ONLY_OWN_COLLECTED || SENDER(n) == i) &&
               (!M.pos[n] || M.pos[n] > a),
-            f[n] = M.pos[n]; f[n + 3] = (has(M.forgot, n) -> FORGOTTEN : M.after[n]))
+            f[n] = M.pos[n]; f[n + 3] = M.after[n])
         }
         up(M.at, i) ! collected(f[0], f[1], f[2], f[3], f[4], f[5])
       /* MemberState.open, Outbox.open */
@@ -289,22 +281,19 @@ end:
   od
 }
 
-#define tell(g, i, m, to, isForgotten) down(g, i) ! ((isForgotten) -> lost : message), m, to
-
 /* HubState.sequence: to all that are open, but for the one it comes from */
-inline sequence(g, m, isForgotten, from) {
+inline sequence(g, m, from) {
   H.last++;
   assert(H.log[m] == 0);
   H.log[m] = POSITION(g, H.last);
   H.known[SENDER(m)] = NUMBER(m);
-  when(isForgotten, add(H.forgotten, m));
   each (n, MEMBERS) {
-    when(n != from && H.stage[n] == isOpen, tell(g, n, m, H.log[m], isForgotten))
+    when(n != from && H.stage[n] == isOpen, down(g, n) ! message(m, H.log[m]))
   }
 }
 
-/* HubState.reportMissed */
-#define reportMissed(g, i, m, to) step(NO_MISSED, down(g, i) ! missed(m, ((to) -> (to) : H.own.last)))
+/* HubState.give, report: that it lacks some; which, is for the search alone. */
+#define report(g, i, m) step(NO_REPORT, down(g, i) ! lost(m, 0))
 
 /* HubState.recovery: the first that could have had a message of a generation; without one, `last` is 0 */
 inline findRecovery(g, generation) {
@@ -322,10 +311,9 @@ inline findLowest(g, j) {
 /* Recovered.merge, unite: one entry of a log joins what is known of the message */
 inline unite(m, to, after_) {
   when((to) != NONE,
-    when(top[m] == NONE, top[m] = 0; place[m] = NONE; drop(payloads, m));
-    place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * ((after_) & 127) + 1));
-    top[m] = MAX(top[m], to);
-    when((after_) != FORGOTTEN, add(payloads, m)))
+    when(top[m] == NONE, top[m] = 0; place[m] = NONE);
+    place[m] = MIN(place[m], ((to) -> 2 * (to) : 2 * (after_) + 1));
+    top[m] = MAX(top[m], to))
 }
 
 #define mergeEntries(g, i) each (k, MESSAGES) { unite(k, entry(i, k), after(i, k)) }
@@ -340,11 +328,6 @@ inline unite(m, to, after_) {
   }
 
 #define offers(i, m) (entry(i, m) != NONE)
-#define isForgotten(m) (!has(payloads, m))
-/* HubState.origin, or NONE */
-#define origin(g, m) \
-  (GENERATION(top[m]) < g -> GENERATION(top[m]) : \
-    (H.stage[SENDER(m)] == recovering -> GENERATION(H.joinedAt[SENDER(m)]) : NONE))
 
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
@@ -357,12 +340,9 @@ inline giveOne(g, i, m) {
   :: offers(i, m) -> when(!NO_NUMBERS && entry(i, m) != top[m], down(g, i) ! sequenced(m, top[m]))
   :: SENDER(m) == i && !offers(i, m)
   :: SENDER(m) != i && !offers(i, m) && covers ->
-    when(GENERATION(top[m]) < GENERATION(x) && top[m] > H.since, reportMissed(g, i, m, top[m]))
-  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) ->
-    z = origin(g, m);
-    when(z < GENERATION(x),
-      findRecovery(g, z); z = (last -> last : POSITION(z, 0)); reportMissed(g, i, m, z))
-  :: else -> step(NO_GIVING, tell(g, i, m, top[m], isForgotten(m)))
+    when(GENERATION(top[m]) < GENERATION(x) && top[m] > H.since, report(g, i, m))
+  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) -> report(g, i, m)
+  :: else -> step(NO_GIVING, down(g, i) ! message(m, top[m]))
   fi
 }
 
@@ -381,9 +361,6 @@ inline forgetCollected(g) {
   each (n, MEMBERS * MESSAGES) { H.entries[n] = NONE; H.afters[n] = 0 }
   n = 0
 }
-
-/* MessageLog.append */
-#define keep(g, m, to) H.log[m] = to; when(isForgotten(m), add(H.forgotten, m))
 
 /* HubState.isAlone, askLate */
 #define isAlone(g, i) (!(H.missing & ~(1 << (i))))
@@ -407,7 +384,7 @@ inline endRecovery(g) {
   inOrder(OPEN_BEFORE_GIVING,
     eachMerged(
       when(top[best] == 0, H.last++; top[best] = POSITION(g, H.last));
-      keep(g, best, top[best]);
+      H.log[best] = top[best];
       H.known[SENDER(best)] = MAX(H.known[SENDER(best)], NUMBER(best));
       each (y, MEMBERS) {
         when(H.stage[y] == recovering || H.stage[y] == isOpen, giveOne(g, y, best))
@@ -420,22 +397,22 @@ inline endRecovery(g) {
   each (y, MEMBERS) { when(H.stage[y] == late, askLate(g, y)) }
 }
 
-/* HubState.takeOver, reportLate: one message of its log */
+/* HubState.takeOver: one message of its log */
 inline takeOver(g, i, m) {
   p = H.log[m];
   findRecovery(g, GENERATION(top[m]));
   isLate = NUMBER(m) <= H.known[SENDER(m)] || top[m] && top[m] <= last;
   if
   :: p == 0 && !isLate ->
-    sequence(g, m, isForgotten(m), i);
+    sequence(g, m, i);
     p = H.log[m]
   :: p == 0 && isLate ->
     each (n, MEMBERS) {
       when(n != i && H.stage[n] == isOpen && SENDER(m) != n && H.joinedAt[n] && (top[m] == 0 ||
           H.joinedAt[n] < top[m] || GENERATION(H.joinedAt[n]) > GENERATION(top[m])),
-        reportMissed(g, n, m, top[m]))
+        report(g, n, m))
     }
-    keep(g, m, (top[m] -> top[m] : H.own.last))
+    H.log[m] = (top[m] -> top[m] : H.own.last)
   :: else
   fi;
   when((p == 0 || p != top[m]) && (p != 0 && !(OLD_POSITION && SENDER(m) == i) || SENDER(m) == i && top[m] == 0),
@@ -448,9 +425,7 @@ inline repair(g, i) {
   findLowest(g, x);
   assert(lowest >= H.gap);
   step(NO_TAKING_OVER, mergeEntries(g, i); eachMerged(takeOver(g, i, best)));
-  each (k, MESSAGES) {
-    when(H.log[k] && !offers(i, k), unite(k, H.log[k], (has(H.forgotten, k) -> FORGOTTEN : 0)))
-  }
+  each (k, MESSAGES) { when(H.log[k] && !offers(i, k), unite(k, H.log[k], 0)) }
   eachMerged(giveOne(g, i, best));
   forgetCollected(g);
   openMember(g, i)
@@ -462,7 +437,7 @@ inline repair(g, i) {
 
 /* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
-  H.alive = false; H.checked = false; H.missing = 0; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0; H.forgotten = 0;
+  H.alive = false; H.checked = false; H.missing = 0; H.phase = nothing; H.last = 0; H.since = 0; H.gap = 0; H.stable = 0;
   H.known[0] = 0; H.known[1] = 0;
   setRecovery(H.own, 0, 0);
   setRecovery(H.second, 0, 0);
@@ -502,7 +477,7 @@ inline read(j) {
       :: kind == message ->
         if
         :: !NO_NUMBERS && NUMBER(f[0]) <= H.known[SENDER(f[0])] -> down(g, j) ! sequenced(f[0], H.own.last)
-        :: else -> sequence(g, f[0], false, j); down(g, j) ! sequenced(f[0], H.log[f[0]])
+        :: else -> sequence(g, f[0], j); down(g, j) ! sequenced(f[0], H.log[f[0]])
         fi
       fi;
       H.checked = false
@@ -547,8 +522,8 @@ inline die(i) {
   each (n, GENS) { drop(hub[n + 1].expected, i); clearDown(n + 1, i) }
   M.dead = true;
   M.stage = nothing; M.at = 0; M.position = 0; M.horizon = 0;
-  M.log = 0; M.forgot = 0; M.sent = 0; M.sequencedNumber = 0;
-  M.passed = 0; M.heard = 0; M.reported = 0;
+  M.log = 0; M.sent = 0; M.sequencedNumber = 0;
+  M.heard = 0; M.reported = 0;
   each (n, MESSAGES) { M.pos[n] = 0; M.after[n] = 0 }
 }
 

@@ -5,8 +5,6 @@ enum HubFrame: Hashable, WireFrame {
   case message(Message)
   /// Losses, reported together, whose messages may be interleaved.
   case lost([Loss])
-  /// The member may have received later messages.
-  case missed(Message)
   /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
   /// sequenced.
   case open(position: Position, ownNumber: UInt64, Recovery)
@@ -48,7 +46,6 @@ enum HubFrame: Hashable, WireFrame {
     case .flushed(let token): Self.append(10, token, to: &bytes)
     case .ping(let position, let settled, let stable):
       Self.append(11, position, settled, stable, to: &bytes)
-    case .missed(let message): Self.append(12, message, to: &bytes)
     case .shared(let group, let message): Self.append(13, group, message, to: &bytes)
     case .unheard(let count): Self.append(14, count, to: &bytes)
     case .dropped(let subject): Self.append(15, subject, to: &bytes)
@@ -78,7 +75,6 @@ enum HubFrame: Hashable, WireFrame {
     case 9: .peers(try reader.read(), hub: try reader.read())
     case 10: .flushed(token: try reader.read())
     case 11: .ping(try reader.read(), settled: try reader.read(), stable: try reader.read())
-    case 12: .missed(try reader.read())
     case 13: .shared(group: try reader.read(), try reader.read())
     case 14: .unheard(try reader.read())
     case 15: .dropped(subject: try reader.read())

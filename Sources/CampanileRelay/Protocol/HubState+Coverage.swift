@@ -36,22 +36,4 @@ extension HubState {
     guard position.generation < joinedAt.generation else { return position <= joinedAt }
     return position <= recovery(of: position)?.last ?? joinedAt
   }
-
-  /// The generation in which a message was first sent, if that is known.
-  ///
-  /// A message that only its sender has is of the generation that its sender was part of.
-  func origin(of message: Message) -> UInt64? {
-    if message.position.generation < generation { return message.position.generation }
-    return members.first { $0.peer.id == message.sender && $0.stage == .recovering }?
-      .joinedAt.generation
-  }
-
-  /// Reports to a member that it can no longer get a message.
-  mutating func reportMissed(_ message: Message, by place: Int, _ actions: inout [HubAction]) {
-    var message = message
-    message.payload = []
-    message.path = []
-    if message.position == .none { message.position = recovered }
-    send(.missed(message), to: place, &actions)
-  }
 }

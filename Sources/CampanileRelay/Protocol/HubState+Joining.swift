@@ -147,14 +147,14 @@ extension HubState {
   /// Sends a member the messages that it subscribes to and lacks, and the positions of those it
   /// posted.
   ///
-  /// It reports messages that were found too late as lost. These are messages that were missing
+  /// It says if the member lacks others that were found too late. These are messages that were missing
   /// when the member's generation was recovered, and messages whose sender has later ones at the
   /// member.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
     let member = members[place]
-    if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
+    var isIncomplete = false
     var highest: [MemberID: UInt64] = [:]
     // Few subjects, and many messages.
     var heard: [String: Bool] = [:]
@@ -181,23 +181,17 @@ extension HubState {
       }
       guard message.sender != member.peer.id, hears(message.subject) else { continue }
       if covers(message.position, member.joinedAt) {
-        guard message.position.generation < member.joinedAt.generation, message.position > since,
-          member.floor == .none
-        else { continue }
-        reportMissed(message, by: place, &actions)
+        let isOlder = message.position.generation < member.joinedAt.generation
+        if isOlder, message.position > since, member.floor == .none { isIncomplete = true }
       } else if message.number < highest[message.sender] ?? 0 {
-        // A member of the message's own generation had it, or did not subscribe to it then.
-        guard let origin = origin(of: message), origin < member.joinedAt.generation else {
-          continue
-        }
-        var missed = message
-        let position = Position(generation: origin, sequence: 0)
-        missed.position = recovery(of: position)?.last ?? position
-        reportMissed(missed, by: place, &actions)
+        isIncomplete = true
       } else {
         let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }
+    }
+    if isIncomplete || floor > member.joinedAt {
+      send(.lost([.unknown(before: floor)]), to: place, &actions)
     }
   }
 

@@ -44,8 +44,8 @@ extension HubState {
   /// Sequences the messages that only a late member knows, and returns all that it knows.
   ///
   /// A message is too late if a later one of its sender is known. It is also too late if it was
-  /// sequenced before the recovered messages, because it might be received after its answer. Such a
-  /// message is reported as lost.
+  /// sequenced before the recovered messages, because it might be received after its answer. The
+  /// members that lack such a message are told that they lack some.
   private mutating func takeOver(
     from place: Int, _ actions: inout [HubAction]
   ) -> Set<Message.Key> {
@@ -53,6 +53,7 @@ extension HubState {
     let positions = Dictionary(
       log.entries(since: .none).map { ($0.message.key, $0.message.position) },
       uniquingKeysWith: max)
+    var late: [Message] = []
     for entry in merged {
       var message = entry.message
       var position = positions[message.key]
@@ -66,7 +67,7 @@ extension HubState {
         if message.number > known[message.sender] ?? 0, !isLate {
           position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
         } else {
-          reportLate(message, from: place, &actions)
+          late.append(message)
           // Members that join later may still receive it.
           if message.position == .none { message.position = recovered }
           log.append(LogEntry(message: message, isForgotten: entry.isForgotten))
@@ -79,23 +80,31 @@ extension HubState {
         sender: message.sender, first: message.number, count: 1, position: position ?? recovered)
       send(frame, to: place, &actions)
     }
+    report(late, from: place, &actions)
     return Set(merged.map(\.message.key))
   }
 
-  /// Reports to the members that were present at the recovery that they will not get a message.
-  private mutating func reportLate(
-    _ message: Message, from place: Int, _ actions: inout [HubAction]
+  /// Tells the members that were present at the recovery if they lack one of some messages.
+  private mutating func report(
+    _ late: [Message], from place: Int, _ actions: inout [HubAction]
   ) {
     // Nothing is said of messages that the hub itself has forgotten.
     guard log.floor == .none else { return }
     for other in members.indices where other != place {
       let member = members[other]
-      guard member.stage == .open, !member.isNew, member.hears(message.subject),
-        member.peer.id != message.sender,
-        message.position == .none || member.joinedAt < message.position
-          || member.joinedAt.generation > message.position.generation
+      guard member.stage == .open, !member.isNew,
+        late.contains(where: { member.lacks($0) })
       else { continue }
-      reportMissed(message, by: other, &actions)
+      send(.lost([.unknown(before: last)]), to: other, &actions)
     }
+  }
+}
+
+extension HubMember {
+  /// Whether it was to hear a message that comes after it has gone on.
+  fileprivate func lacks(_ message: Message) -> Bool {
+    hears(message.subject) && peer.id != message.sender
+      && (message.position == .none || joinedAt < message.position
+        || joinedAt.generation > message.position.generation)
   }
 }

@@ -5,7 +5,6 @@ extension MemberState {
     guard isNews(message.number, of: message.sender) else { return }
     horizon = max(horizon, message.position)
     received.append(LogEntry(message: message))
-    receivedKeys?.insert(message.key)
     while received.trim() != nil {}
     actions.append(.deliver(message))
   }
@@ -32,25 +31,8 @@ extension MemberState {
   mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
     for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
       actions.append(.lost(loss))
-      if counted.count >= 1_024 { counted = [:] }
-      counted[loss.subject, default: [:]][loss.sender] = loss.number
     }
     advance(to: losses.map(\.position).max() ?? .none)
-  }
-
-  /// Counts a message as lost, once and if it was subscribed to when it was sequenced.
-  mutating func missed(_ message: Message, _ actions: inout [MemberAction]) {
-    // There may be as many of these as the log has messages.
-    if receivedKeys == nil {
-      receivedKeys = Set((0..<received.count).map { received[$0].message.key })
-    }
-    guard message.sender != id, receivedKeys?.contains(message.key) == false,
-      message.number > counted[message.subject]?[message.sender] ?? 0,
-      subscriptions.contains(message.subject, at: message.position)
-    else { return }
-    received.append(LogEntry(message: message, isForgotten: true))
-    receivedKeys?.insert(message.key)
-    actions.append(.lost(Loss(message)))
   }
 
   /// Whether a message is new; from now on it counts as received.
@@ -101,7 +83,6 @@ extension MemberState {
     shares.forgetPositions()
     recoveries = []
     received.removeAll()
-    receivedKeys = nil
     outbox.forgetSequenced()
   }
 
@@ -118,7 +99,6 @@ extension MemberState {
     _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
   ) {
     stage = .open
-    if self.position == .none { subscriptions.begin(at: position) }
     advance(to: position)
     mustAcknowledge = true
     outbox.open(ownNumber: ownNumber)

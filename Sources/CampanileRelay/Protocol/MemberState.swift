@@ -52,11 +52,7 @@ struct MemberState {
   /// No number is ever removed. A stopped sender isn't a peer, and may later send a message again
   /// because it does not know its position. The logs may have forgotten the message by then.
   var heard: [MemberID: UInt64] = [:]
-  /// The number up to which losses of a subject and a sender have been counted.
-  var counted: [String: [MemberID: UInt64]] = [:]
   var received: MessageLog
-  /// The messages in `received`, while this member reads what it has missed.
-  var receivedKeys: Set<Message.Key>?
   var outbox: Outbox
   var subscriptions = Patterns()
   private var answers = Patterns()
@@ -119,9 +115,7 @@ struct MemberState {
   mutating func subscribe(
     _ pattern: SubjectPattern, group: String = "", _ actions: inout [MemberAction]
   ) {
-    guard subscriptions.add(pattern, group: group, at: position), stage != .disconnected else {
-      return
-    }
+    guard subscriptions.add(pattern, group: group), stage != .disconnected else { return }
     actions.append(.send(.subscribe(.init(pattern: pattern.text, group: group))))
   }
 
@@ -150,7 +144,7 @@ struct MemberState {
 
   /// Offers to answer requests for a pattern.
   mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard answers.add(pattern, at: position), stage != .disconnected else { return }
+    guard answers.add(pattern), stage != .disconnected else { return }
     actions.append(.send(.answer(pattern.text)))
   }
 
@@ -264,7 +258,6 @@ struct MemberState {
     case .refused(let reason): actions.append(.refused(reason))
     case .dropped(let subject): actions.append(.dropped(number: 0, subject: subject))
     case .lost(let losses): receive(losses, &actions)
-    case .missed(let message): missed(message, &actions)
     case .welcome(_, let busID): welcome(busID)
     case .collect(let token, let since): collect(token, since, &actions)
     case .open where isLeaving: break
@@ -306,7 +299,6 @@ struct MemberState {
   /// The member acknowledges once.
   mutating func endRead(_ actions: inout [MemberAction]) {
     silentTicks = 0
-    receivedKeys = nil
     tellPeers(&actions)
     guard mustAcknowledge else { return }
     mustAcknowledge = false

@@ -141,7 +141,7 @@ extension Outgoing {
     mutating func append(_ item: Item) {
       switch item {
       // A member takes no message after the report of a later loss of the same sender.
-      case .live, .frame(.message), .frame(.missed), .frame(.lost), .frame(.open): gap = nil
+      case .live, .frame(.message), .frame(.lost), .frame(.open): gap = nil
       case .frame, .gap, .peers: break
       }
       items.append(item)

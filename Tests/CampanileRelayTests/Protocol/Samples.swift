@@ -81,7 +81,7 @@ enum Samples {
       position: at(5, 0), ownNumber: 17, Recovery(generation: 5, since: at(3, 1), last: at(4, 2))),
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
     .reply(correlation: 1, status: .nobodyAnswers, payload: []), .peers([peer, peer], hub: 5),
-    .peers([], hub: 0), .flushed(token: 1), .ping(.none), .missed(Message(1, 2)),
+    .peers([], hub: 0), .flushed(token: 1), .ping(.none),
     .ping(at(1, 3), settled: at(1, 2), stable: at(1, 1)), .shared(group: "g", message), .unheard(3),
     .taken(group: "g", .init(sender: 1, number: 2), at(1, 2)),
     .dropped(subject: "a"), .refused("Nobody."), .joined(peer), .left(5),
