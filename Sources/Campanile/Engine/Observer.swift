@@ -18,17 +18,14 @@ class AnyObserver: @unchecked Sendable {
   private static let missedBit: UInt32 = 128
   private static let pauseUnit: UInt32 = 256
 
-  // Sixteen bytes in all: there may be a million observers.
+  // Few words, since there may be a million observers.
   let location: CallSite
   private let state: Atomic<UInt32>
-
   /// Everything that the registration needs in addition to its closure.
-  ///
-  /// Only observers that may have some have room for it.
-  var details: ObserverDetails? { nil }
+  final let details: ObserverDetails?
 
   fileprivate init(isDirect: Bool, isDeferred: Bool, traits: ObserverTraits) {
-    location = traits.location
+    (location, details) = (traits.location, traits.details)
     state = Atomic(
       (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
         | (isDeferred ? Self.deferredBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
@@ -171,52 +168,33 @@ class AnyObserver: @unchecked Sendable {
 }
 
 /// An observer that wants the value and nothing else.
-class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
+final class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
   // `let`, so that a call needs no retain of the closure's context.
-  fileprivate final let body: (Value) throws -> Void
+  fileprivate let body: (Value) throws -> Void
 
-  /// - Parameters:
-  ///   - traits: How it is kept; with details for a `DetailedObserver`, and for no other.
-  ///   - body: One that wants the value and nothing else.
-  required init(
-    _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
-  ) {
+  required init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
     self.body = body
     super.init(isDirect: true, isDeferred: false, traits: traits)
   }
 }
 
-/// A direct observer of which more is known.
-private final class DetailedObserver<Value>: DirectObserver<Value>, @unchecked Sendable {
-  private let ownDetails: ObserverDetails
-
-  override var details: ObserverDetails? { ownDetails }
-
-  required init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
-    ownDetails = traits.details!
-    super.init(traits, body)
-  }
-}
-
 extension AnyObserver {
-  /// An observer that wants the value and nothing else, with room for details if it has any.
+  /// An observer that wants the value and nothing else.
   @inline(__always)
   static func direct<Value>(
     _ traits: ObserverTraits, _ body: consuming @escaping (Value) throws -> Void
   ) -> AnyObserver {
-    let known = ObserverClasses.find(for: Value.self, hasDetails: traits.details != nil) {
-      makeClasses(of: Value.self)
-    }
-    // SAFETY: made for `Value` below, where both are such classes.
+    let known = ObserverClasses.find(for: Value.self) { directClass(of: Value.self) }
+    // SAFETY: found for `Value`.
     let type = unsafe unsafeBitCast(known, to: DirectObserver<Value>.Type.self)
     return type.init(traits, body)
   }
 
-  // A function of its own, because a function looks up the classes that it names even if it does not
-  // use them.
+  // A function of its own, because a function looks up the class that it names even if it does not use
+  // it.
   @inline(never)
-  private static func makeClasses<Value>(of type: Value.Type) -> ObserverClasses {
-    ObserverClasses(direct: DirectObserver<Value>.self, detailed: DetailedObserver<Value>.self)
+  private static func directClass<Value>(of type: Value.Type) -> AnyObserver.Type {
+    DirectObserver<Value>.self
   }
 }
 
@@ -229,9 +207,6 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   fileprivate let body: Body
   /// The closure that runs when the value has waited in the buffer, if there is one.
   fileprivate let deferred: Deferred?
-  private let ownDetails: ObserverDetails?
-
-  override var details: ObserverDetails? { ownDetails }
 
   /// Called with the value, the post, and the registration's identifier and list, none of which is
   /// retained for the call.
@@ -242,7 +217,6 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   init(_ traits: ObserverTraits, deferred: Deferred? = nil, _ body: @escaping Body) {
     self.body = body
     self.deferred = deferred
-    ownDetails = traits.details
     super.init(isDirect: false, isDeferred: deferred != nil, traits: traits)
   }
 

@@ -143,7 +143,7 @@ extension ObserverRegistry {
     }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
       guard let index = list.index(of: id, held) else {
-        if resume != nil { wait(for: scan(since: id, &state, held), &state) }
+        if resume != nil { wait(for: scan(since: id, held), &state) }
         return nil
       }
       unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
@@ -155,7 +155,7 @@ extension ObserverRegistry {
         if let owner = details.ownerID { forget(id, of: owner, &state) }
       }
       reach(.willScan)
-      let posts = list.trim(held) { scan(since: garbage.oldest(id), &state, held) }
+      let posts = list.trim(held) { scan(since: garbage.oldest(id), held) }
       if !posts.isEmpty {
         mayBeRunning = posts.contains {
           $0.upperBound >= id && $0.thread != ThreadRecord.addressInScans
@@ -166,7 +166,7 @@ extension ObserverRegistry {
       }
       reach(.willShrink)
       if let left = list.shrink(held) {
-        let posts = scan(since: left.created, &state, held)
+        let posts = scan(since: left.created, held)
         keep(left, since: left.created, for: posts, &state)
         garbage.add(left)
       }
@@ -244,9 +244,7 @@ extension ObserverRegistry {
   /// `since` come to `reclaim` when they leave. The caller keeps a ticket of each of them, or of a
   /// post around it on the same thread.
   @inline(never)
-  private func scan(
-    since: UInt64, _ state: inout State, _ held: borrowing Held
-  ) -> [Ticket] {
+  private func scan(since: UInt64, _ held: borrowing Held) -> [Ticket] {
     storeClockAgain(held)
     // Pairs with `enter`: a post that sets its bit later loads the clock as it is stored above.
     if mask.load(ordering: .sequentiallyConsistent) == 0 { return [] }
@@ -261,9 +259,6 @@ extension ObserverRegistry {
     }
     // No pair: the lock orders the scans. The bits of threads that are outside stay forgotten.
     if inside != 0 { mask.bitwiseOr(inside, ordering: .relaxed) }
-    if !posts.isEmpty, posts.contains(where: { $0.upperBound >= since }) {
-      state.selfReference = self
-    }
     return posts
   }
 
@@ -296,7 +291,7 @@ extension ObserverRegistry {
   /// Keeps what posts in progress may hold of `garbage`, after reading the reservations.
   func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
     if garbage.isEmpty { return }
-    retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
+    retire(garbage, from: scan(since: garbage.oldest(), held), &state)
   }
 
   /// Keeps an object until all of `posts` that may hold it have left.
@@ -316,16 +311,9 @@ extension ObserverRegistry {
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
-    var done: [any AnyObject & Sendable] = []
-    var selfReference: ObserverRegistry?
-    withState { state in
-      done = state.takeTickets(of: reservation)
-      if state.limbo.isEmpty { selfReference = state.selfReference.take() }
-    }
-    withExtendedLifetime(selfReference) {
-      done.removeAll { $0 is Waiter }
-      done.removeAll()
-    }
+    var done = withState { $0.takeTickets(of: reservation) }
+    done.removeAll { $0 is Waiter }
+    done.removeAll()
   }
 }
 

@@ -33,8 +33,6 @@ final class ObserverRegistry: @unchecked Sendable {
   struct State {
     /// The retired objects that wait for posts to leave, by their tickets.
     var limbo: [LimboList] = []
-    /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
-    var selfReference: ObserverRegistry?
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = .init()
     /// The registrations with owners, which are checked from time to time.
@@ -96,8 +94,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case willTakeBack
     /// A thread that uses a current value has found that a thread updates it, and not which one.
     case willAskForUpdater
-    /// A thread inside an update has said that it waits for another current value.
-    case waitsInsideUpdate
   }
 
   func reach(_ checkpoint: Checkpoint) {

@@ -72,12 +72,7 @@ public final class Mailbox: Sendable {
     _ batch: inout RecordBuffer,
     _ body: (inout MailboxState, inout RecordBuffer) -> Result
   ) -> Result {
-    state.withLock(
-      waiting: { lock in
-        Platform.linger()
-        lock()
-      }
-    ) { state in
+    state.withLockInTime { state in
       let result = body(&state, &batch)
       // No pair: the lock orders it.
       undelivered.store(batch.count, ordering: .relaxed)
@@ -166,7 +161,10 @@ extension Mailbox {
   }
 }
 
-extension Mailbox: Drainable {
+extension Mailbox {
+  /// Delivers so much of what is waiting; if the target is no longer kept alive, all of it.
+  ///
+  /// - Returns: Whether this job was the one to deliver, and anything was waiting.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool {
     var batch = RecordBuffer()
     var kept: ObserverList?

@@ -13,7 +13,9 @@ struct StringIdentity: Equatable, Sendable {
   }
 
   /// A number that other words rarely have; greater than 1.
-  var number: UInt64 {
-    ((words.x &* 0x9E37_79B9_7F4A_7C15) ^ (words.y &* 0xC2B2_AE3D_27D4_EB4F)) | 2
+  var word: UInt {
+    UInt(
+      truncatingIfNeeded: (words.x &* 0x9E37_79B9_7F4A_7C15) ^ (words.y &* 0xC2B2_AE3D_27D4_EB4F))
+      | 2
   }
 }
