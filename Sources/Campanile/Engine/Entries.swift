@@ -186,14 +186,6 @@ extension Entries {
     // A post that reads the old one stops at its watermark instead.
     publish(end)
   }
-
-  func checkInvariants() {
-    #if DEBUG
-      for index in 1..<max(1, count) {
-        assert(number(at: index - 1) < number(at: index), "The identifiers of a list ascend")
-      }
-    #endif
-  }
 }
 
 /// The position of a post in one list, as plain words that are valid until the post leaves.

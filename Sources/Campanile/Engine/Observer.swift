@@ -11,11 +11,10 @@ class AnyObserver: @unchecked Sendable {
   // The kind of observer, which never changes.
   private static let indirectBit: UInt32 = 4
   private static let deferredBit: UInt32 = 8
-  private static let orderedBit: UInt32 = 16
-  private static let subjectBit: UInt32 = 32
-  private static let lastingBit: UInt32 = 64
+  private static let subjectBit: UInt32 = 16
+  private static let lastingBit: UInt32 = 32
   /// Set while an observer of a state is paused and has missed something.
-  private static let missedBit: UInt32 = 128
+  private static let missedBit: UInt32 = 64
   private static let pauseUnit: UInt32 = 256
 
   // Few words, since there may be a million observers.
@@ -28,8 +27,8 @@ class AnyObserver: @unchecked Sendable {
     (location, details) = (traits.location, traits.details)
     state = Atomic(
       (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
-        | (isDeferred ? Self.deferredBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
-        | (traits.receivesSubject ? Self.subjectBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
+        | (isDeferred ? Self.deferredBit : 0) | (traits.receivesSubject ? Self.subjectBit : 0)
+        | (traits.isLasting ? Self.lastingBit : 0))
   }
 
   private final func has(_ bit: UInt32) -> Bool {
@@ -41,8 +40,6 @@ class AnyObserver: @unchecked Sendable {
   /// Whether the value first waits in the observer's own buffer, and the call that counts is made
   /// later.
   final var isDeferred: Bool { has(Self.deferredBit) }
-  /// Whether deliveries queue even if the poster is on the target already.
-  final var isOrdered: Bool { has(Self.orderedBit) }
   /// Whether the observer receives the subject.
   final var receivesSubject: Bool { has(Self.subjectBit) }
 
@@ -257,13 +254,10 @@ extension AnyObserver {
   final func call<Value>(
     _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws {
-    // SAFETY: a list of `Value` holds observers of `Value` alone; `isDirect` tells which class.
-    if isDirect {
-      try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
-    } else {
-      try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-        .body(value, copy post, id, list)
-    }
+    // SAFETY: as above; `isDirect` tells which class.
+    if isDirect { return try callDirectly(value) }
+    try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
+      .body(value, copy post, id, list)
   }
 
   /// Calls what runs when the value has waited in the observer's own buffer.
@@ -329,7 +323,6 @@ final class ObserverDetails: Sendable {
 struct ObserverTraits {
   var location: CallSite
   var isOnce = false
-  var isOrdered = false
   var receivesSubject = false
   /// Whether the call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false

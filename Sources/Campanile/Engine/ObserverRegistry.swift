@@ -290,7 +290,7 @@ extension ObserverRegistry {
   /// Ends the registrations in `list` whose owners have died.
   @inline(never)
   func endDead(in list: ObserverList) {
-    endDead(withState { _, held in ObserverList.members(of: list.parts(held), held) })
+    endDead(withState { _, held in list.parts(held).flatMap { $0.members(held) } })
   }
 
   /// Ends the registrations whose owners have died, under no lock, because the question can release

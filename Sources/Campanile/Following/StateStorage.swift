@@ -174,7 +174,7 @@ where Update.Value == Value {
       let value = update.value
       registry.postReporting(update, reporting: value, post, to: list, upTo: limit)
     } else {
-      registry.post(update, post, to: list, upTo: limit, .everyone)
+      registry.post(update, post, to: list, upTo: limit, checked: false)
     }
   }
 

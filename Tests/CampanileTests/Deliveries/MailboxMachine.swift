@@ -30,7 +30,7 @@ final class MailboxMachine {
   func append(_ envelope: Envelope, _ value: Int, by poster: Urgency = .medium) -> Urgency? {
     state.append(envelope, value, by: poster)
   }
-  func beginInline() -> Bool { state.beginInline() }
+  func beginInline() -> Bool { state.schedule.beginInline() }
   func endInline(by poster: Urgency = .medium) -> Urgency? { state.endInline(by: poster) }
   func begin(_ job: Urgency) -> Int? {
     state.begin(job, &batch, keeping: &kept)

@@ -334,7 +334,7 @@ struct KeyedCenterTests {
   struct KeyedInterleavingTests {
     /// The place in the table of the topics that were found last at which a search begins.
     private func place(of key: String) throws -> UInt {
-      try #require(StringIdentity(key)).word &* 0x9E37_79B9_7F4A_7C15 >> 56
+      (try #require(StringIdentity(key)).word &* 0x9E37_79B9_7F4A_7C15) >> 56
     }
 
     @Test(

@@ -26,7 +26,8 @@
 /// queue it begins no message after four milliseconds. The remaining messages keep their order, and
 /// another job is enqueued for them.
 ///
-/// A post stores one record for each target on which it has observers. A source copies the list of
+/// A post stores one record for each target on which it has observers, or two if some of them have
+/// `ordered: true`. A source copies the list of
 /// its targets when the first observer on a target is registered, and when the last one ends, so
 /// these two cost O(*n*) in the number of targets.
 public protocol DeliveryTarget: AnyObject, Sendable {

@@ -48,7 +48,7 @@ extension ObserverRegistry {
     if isReporting {
       postReporting(value, wildcardValue, post, recipients)
     } else {
-      deliver(value, wildcardValue, post, recipients, .everyone)
+      deliver(value, wildcardValue, post, recipients, checked: false)
     }
   }
 
@@ -63,45 +63,53 @@ extension ObserverRegistry {
     narrow(recipients.section)
     let post = notePosted(value, of: Value.self, name: name, post)
     widen(recipients.section)
-    deliver(value, wildcardValue, post, recipients, .everyoneChecked)
+    deliver(value, wildcardValue, post, recipients, checked: true)
     notePostReturned(Value.self, post)
   }
 
   @inline(__always)
   private func deliver<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ recipients: borrowing Recipients, _ mode: WalkMode
+    _ recipients: borrowing Recipients, checked isChecked: Bool
   ) {
     if wildcardValue == nil, let only = onlyCursor(post.subjectID, recipients) {
-      deliver(value, post, recipients.section, mode, only)
+      deliver(value, post, recipients.section, checked: isChecked, only)
     } else {
-      deliverAlongRoute(value, wildcardValue, post, recipients, mode)
+      deliverAlongRoute(value, wildcardValue, post, recipients, checked: isChecked)
     }
   }
 
   /// Posts to one list, and takes little of the stack.
   @inline(never)
   private func deliver<Value>(
-    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ mode: WalkMode,
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, checked isChecked: Bool,
     _ only: Cursor
   ) {
     narrow(section)
-    walk(value, post, section.watermark, mode, only)
+    walk(value, post, section.watermark, checked: isChecked, only)
   }
 
   @inline(never)
   private func deliverAlongRoute<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ recipients: borrowing Recipients, _ mode: WalkMode
+    _ recipients: borrowing Recipients, checked isChecked: Bool
   ) {
     let section = recipients.section
     var route = Route()
-    find(post.subjectID, recipients, &route)
+    // SAFETY: the recipients keep both.
+    unsafe recipients.topic?.list._withUnsafeGuaranteedRef {
+      route.find(post.subjectID, in: $0, at: 0)
+    }
+    // SAFETY: the same.
+    unsafe recipients.wildcard?._withUnsafeGuaranteedRef {
+      route.find(post.subjectID, in: $0, at: 2)
+    }
     if route.hasGroups {
-      postToTargets(value, wildcardValue, post, section.watermark, mode, &route, section)
+      postToTargets(
+        value, wildcardValue, post, section.watermark, checked: isChecked, &route, section)
     } else {
       narrow(section)
-      walk(value, wildcardValue, post, section.watermark, mode, &route)
+      walk(value, wildcardValue, post, section.watermark, checked: isChecked, &route)
     }
   }
 
@@ -120,16 +128,6 @@ extension ObserverRegistry {
     guard let list = unsafe list else { return nil }
     let cursor = unsafe Cursor(list)
     return cursor.hasGroups ? nil : cursor
-  }
-
-  @inline(__always)
-  private func find(
-    _ subject: ObjectIdentifier?, _ recipients: borrowing Recipients, _ route: inout Route
-  ) {
-    // SAFETY: the recipients keep both.
-    unsafe recipients.topic?.list._withUnsafeGuaranteedRef { route.find(subject, in: $0) }
-    // SAFETY: the same.
-    unsafe recipients.wildcard?._withUnsafeGuaranteedRef { route.findWildcard(subject, in: $0) }
   }
 }
 
