@@ -205,20 +205,18 @@ extension ObserverRegistry {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, checked isChecked: Bool,
-    _ cursor: Cursor, _ section: CriticalSection
+    _ value: Value, _ post: borrowing Post, _ cursor: Cursor, _ section: CriticalSection
   ) {
     // The common case, which needs no array.
     guard let target = cursor.onlyTargetRoute else {
       var route = Route(all: cursor)
-      return postToTargets(
-        value, WildcardValue.absent, post, newest, checked: isChecked, &route, section)
+      return postToTargets(value, WildcardValue.absent, post, &route, section)
     }
     narrow(section)
-    let runsInline = leaveRecord(value, WildcardValue.absent, post, newest, at: target)
-    walk(value, post, newest, checked: isChecked, cursor)
+    let runsInline = leaveRecord(value, WildcardValue.absent, post, section, at: target)
+    walk(value, post, section, cursor)
     if runsInline {
-      runInline(value, WildcardValue.absent, post, newest, checked: isChecked, at: target, section)
+      runInline(value, WildcardValue.absent, post, section, at: target)
     }
   }
 
@@ -227,23 +225,21 @@ extension ObserverRegistry {
   @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, checked isChecked: Bool, _ route: inout Route, _ section: CriticalSection
+    _ route: inout Route, _ section: CriticalSection
   ) {
     let targets = route.targetRoutes
     narrow(section)
-    let inline = targets.filter { leaveRecord(value, wildcardValue, post, newest, at: $0) }
-    walk(value, wildcardValue, post, newest, checked: isChecked, &route)
+    let inline = targets.filter { leaveRecord(value, wildcardValue, post, section, at: $0) }
+    walk(value, wildcardValue, post, section, &route)
     for target in inline {
-      runInline(value, wildcardValue, post, newest, checked: isChecked, at: target, section)
+      runInline(value, wildcardValue, post, section, at: target)
     }
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
-    let (post, isChecked) = (Post(), isReporting)
-    let section = enter()
-    let list = registration.list
-    let id = registration.id
+    let (list, id, post) = (registration.list, registration.id, Post())
+    let section = enter(upTo: id, checked: isReporting)
     let cursor = Cursor(list, only: id)
     // Found before the reservation is narrowed, so that the announcement keeps it. A group that has
     // left its target's list has no registrations either.
@@ -251,11 +247,11 @@ extension ObserverRegistry {
     narrow(section)
     if group != nil {
       let target = Route(all: Cursor(unread: list), onlyID: id)
-      if leaveRecord(value, WildcardValue.absent, post, id, at: target) {
-        runInline(value, WildcardValue.absent, post, id, checked: isChecked, at: target, section)
+      if leaveRecord(value, WildcardValue.absent, post, section, at: target) {
+        runInline(value, WildcardValue.absent, post, section, at: target)
       }
     } else {
-      walk(value, post, id, checked: isChecked, cursor)
+      walk(value, post, section, cursor)
     }
     exit(section)
   }
@@ -265,7 +261,7 @@ extension ObserverRegistry {
   /// - Returns: Whether they are to be called by `runInline`.
   private func leaveRecord<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, at target: Route
+    _ section: CriticalSection, at target: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
     unsafe target.group._withUnsafeGuaranteedRef { group in
@@ -276,10 +272,11 @@ extension ObserverRegistry {
         return true
       }
       post.tracker?.begin()
-      if post.number != 0 { note(.queued, of: post, target, newest) }
+      if post.number != 0 { note(.queued, of: post, target, section.watermark) }
       let sent = post.kept(withSubject: post.subjectID != nil && target.hasSubjectReceivers)
       let envelope = Envelope(
-        to: target, newest, sent, unsafe target.wildcard.list == nil ? nil : wildcardValue)
+        to: target, section.watermark, sent,
+        unsafe target.wildcard.list == nil ? nil : wildcardValue)
       group.mailbox.append(envelope, value, for: group.target)
       return false
     }
@@ -287,13 +284,13 @@ extension ObserverRegistry {
 
   private func runInline<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, checked isChecked: Bool, at target: Route, _ section: CriticalSection
+    _ section: CriticalSection, at target: Route
   ) {
     // Observers have run since the reservation was narrowed: the group may have other memory now.
     widen(section)
     var route = target.reread
     narrow(section)
-    walk(value, wildcardValue, post, newest, checked: isChecked, &route)
+    walk(value, wildcardValue, post, section, &route)
     // SAFETY: the announcement keeps the group.
     unsafe target.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
   }

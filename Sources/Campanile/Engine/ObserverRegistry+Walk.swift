@@ -45,34 +45,31 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64,
     checked isChecked: Bool
   ) {
-    let section = enter(upTo: limit)
+    let section = enter(upTo: limit, checked: isChecked)
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     if cursor.hasGroups {
-      postToTargets(value, post, section.watermark, checked: isChecked, cursor, section)
+      postToTargets(value, post, cursor, section)
     } else {
       narrow(section)
-      walk(value, post, section.watermark, checked: isChecked, cursor)
+      walk(value, post, section, cursor)
     }
     exit(section)
   }
 
-  /// Calls the observers of one list up to the identifier `newest`, in the order they registered.
-  ///
-  /// - Parameter isChecked: Whether each registration is checked, because calls are observed as events.
+  /// Calls the observers of one list up to the watermark, in the order they registered.
   @inline(__always)
   func walk<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, checked isChecked: Bool,
-    _ start: Cursor
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ start: Cursor
   ) {
     var cursor = start
     while !cursor.isAtEnd {
       let id = cursor.nextID
-      if id > newest { return }
-      call(&cursor, id, value, post, checked: isChecked)
+      if id > section.watermark { return }
+      call(&cursor, id, value, post, checked: section.isChecked)
     }
   }
 
-  /// Calls the observers of `route` up to the identifier `newest`, in the order they registered.
+  /// Calls the observers of `route` up to the watermark, in the order they registered.
   ///
   /// The route is used up, in its own place: an observer may post again, and each level of that
   /// takes as much of the stack.
@@ -80,31 +77,28 @@ extension ObserverRegistry {
   /// - Parameter wildcardValue: What the wildcard observers receive, or `nil` if it is the value.
   func walk<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, checked isChecked: Bool, _ route: inout Route
+    _ section: CriticalSection, _ route: inout Route
   ) {
     if unsafe route.wildcard.list == nil, unsafe route.wildcardAbout.list == nil {
-      if unsafe route.about.list == nil {
-        return walk(value, post, newest, checked: isChecked, route.all)
-      }
-      if unsafe route.all.list == nil {
-        return walk(value, post, newest, checked: isChecked, route.about)
-      }
+      if unsafe route.about.list == nil { return walk(value, post, section, route.all) }
+      if unsafe route.all.list == nil { return walk(value, post, section, route.about) }
     }
-    merge(value, wildcardValue, post, newest, checked: isChecked, &route)
+    merge(value, wildcardValue, post, section, &route)
   }
 
   /// Walks several lists as one.
   @inline(never)
   private func merge<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, checked isChecked: Bool, _ route: inout Route
+    _ section: CriticalSection, _ route: inout Route
   ) {
+    let isChecked = section.isChecked
     while true {
       let first = route.all.nextID
       let second = route.about.nextID
       let third = route.wildcard.nextID
       let next = min(first, second, third, route.wildcardAbout.nextID)
-      if next > newest { return }
+      if next > section.watermark { return }
       if next == first {
         call(&route.all, next, value, post, checked: isChecked)
       } else if next == second {

@@ -148,6 +148,8 @@ extension ObserverRegistry {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
     fileprivate let reservation: UnsafeMutablePointer<Reservation>
     let watermark: UInt64
+    /// Whether each registration is checked, because calls are observed as events.
+    var isChecked: Bool
   }
 
   /// Begins the critical section of a post: announces it.
@@ -157,7 +159,7 @@ extension ObserverRegistry {
   /// - Parameter limit: The newest registration that the post may reach. A post that asks several
   ///   lists whether they have observers takes it from `now` before it asks.
   @inline(__always)
-  func enter(upTo limit: UInt64 = .max) -> CriticalSection {
+  func enter(upTo limit: UInt64 = .max, checked isChecked: Bool = false) -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
     let reservation = unsafe record.pointee.announce(address)
     // Pairs with `scan`, which clears the bit before it reads the reservation.
@@ -169,7 +171,8 @@ extension ObserverRegistry {
     // Pairs with `storeClockAgain`, after the reservation is stored; and with `show`.
     let watermark = min(limit, clock.load(ordering: .sequentiallyConsistent))
     reach(.watermarked)
-    return unsafe CriticalSection(record: record, reservation: reservation, watermark: watermark)
+    return unsafe CriticalSection(
+      record: record, reservation: reservation, watermark: watermark, isChecked: isChecked)
   }
 
   /// Narrows the reservation of a section that has found all its lists: what is made from now on is

@@ -216,17 +216,14 @@ package struct PathStep: Hashable, Sendable {
     }
     if let details {
       let registry = details.lists.registry
-      let section = registry.enter()
+      let section = registry.enter(upTo: newest, checked: registry.isReporting)
       var route = details.lists.reread
       registry.narrow(section)
-      let isChecked = registry.isReporting
       details.post.context.restore {
         if let wildcardValue = details.wildcardValue {
-          registry.walk(
-            value, wildcard: wildcardValue, details.post, newest, checked: isChecked, &route)
+          registry.walk(value, wildcard: wildcardValue, details.post, section, &route)
         } else {
-          registry.walk(
-            value, WildcardValue.absent, details.post, newest, checked: isChecked, &route)
+          registry.walk(value, WildcardValue.absent, details.post, section, &route)
         }
       }
       registry.exit(section)
@@ -235,10 +232,10 @@ package struct PathStep: Hashable, Sendable {
       // SAFETY: the buffer that the envelope stands in keeps the list.
       unsafe only._withUnsafeGuaranteedRef { list in
         let registry = list.registry
-        let section = registry.enter()
+        let section = registry.enter(upTo: newest, checked: registry.isReporting)
         let cursor = unsafe Cursor(only)
         registry.narrow(section)
-        registry.walk(value, Post(), newest, checked: registry.isReporting, cursor)
+        registry.walk(value, Post(), section, cursor)
         registry.exit(section)
       }
     }
@@ -267,9 +264,9 @@ package struct PathStep: Hashable, Sendable {
 extension ObserverRegistry {
   /// Walks with a value for the observers of any topic whose type is not known.
   fileprivate func walk<Value, Wildcard: Sendable>(
-    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post, _ newest: UInt64,
-    checked isChecked: Bool, _ route: inout Route
+    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post,
+    _ section: CriticalSection, _ route: inout Route
   ) {
-    WildcardValue.with(wildcardValue) { walk(value, $0, post, newest, checked: isChecked, &route) }
+    WildcardValue.with(wildcardValue) { walk(value, $0, post, section, &route) }
   }
 }

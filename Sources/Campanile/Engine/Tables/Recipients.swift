@@ -72,29 +72,29 @@ extension ObserverRegistry {
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
     _ recipients: borrowing Recipients, checked isChecked: Bool
   ) {
+    var section = recipients.section
+    section.isChecked = isChecked
     if wildcardValue == nil, let only = onlyCursor(post.subjectID, recipients) {
-      deliver(value, post, recipients.section, checked: isChecked, only)
+      deliver(value, post, section, only)
     } else {
-      deliverAlongRoute(value, wildcardValue, post, recipients, checked: isChecked)
+      deliverAlongRoute(value, wildcardValue, post, recipients, section)
     }
   }
 
   /// Posts to one list, and takes little of the stack.
   @inline(never)
   private func deliver<Value>(
-    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, checked isChecked: Bool,
-    _ only: Cursor
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ only: Cursor
   ) {
     narrow(section)
-    walk(value, post, section.watermark, checked: isChecked, only)
+    walk(value, post, section, only)
   }
 
   @inline(never)
   private func deliverAlongRoute<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ recipients: borrowing Recipients, checked isChecked: Bool
+    _ recipients: borrowing Recipients, _ section: CriticalSection
   ) {
-    let section = recipients.section
     var route = Route()
     // SAFETY: the recipients keep both.
     unsafe recipients.topic?.list._withUnsafeGuaranteedRef {
@@ -105,11 +105,10 @@ extension ObserverRegistry {
       route.find(post.subjectID, in: $0, at: 2)
     }
     if route.hasGroups {
-      postToTargets(
-        value, wildcardValue, post, section.watermark, checked: isChecked, &route, section)
+      postToTargets(value, wildcardValue, post, &route, section)
     } else {
       narrow(section)
-      walk(value, wildcardValue, post, section.watermark, checked: isChecked, &route)
+      walk(value, wildcardValue, post, section, &route)
     }
   }
 
