@@ -22,7 +22,7 @@ final class MailboxMachine {
     repeat { batch.discardAll() } while state.giveUp(&batch)
   }
 
-  var isIdle: Bool { state.isIdle }
+  var isIdle: Bool { state.schedule.isIdle }
   var isFull: Bool { state.isFull }
   var waitingCount: Int { state.waitingCount }
   var discardedCount: Int { state.discardedCount }
