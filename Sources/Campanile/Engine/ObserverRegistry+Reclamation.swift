@@ -8,14 +8,22 @@ protocol Retirable: AnyObject, Sendable {
 
 /// The structures that a change under the lock removes, to be released outside the lock.
 struct Garbage {
-  private(set) var structures: [any Retirable] = []
+  /// Mostly there is none, and an empty array would be counted.
+  private var kept: [any Retirable]?
+
+  var structures: [any Retirable] { kept ?? [] }
+
+  var isEmpty: Bool { kept == nil }
 
   mutating func add(_ structure: (any Retirable)?) {
-    if let structure { structures.append(structure) }
+    guard let structure else { return }
+    if kept == nil { kept = [structure] } else { kept?.append(structure) }
   }
 
   /// The oldest of `time` and the times of the structures.
-  func oldest(_ time: UInt64 = .max) -> UInt64 { structures.reduce(time) { min($0, $1.created) } }
+  func oldest(_ time: UInt64 = .max) -> UInt64 {
+    isEmpty ? time : structures.reduce(time) { min($0, $1.created) }
+  }
 }
 
 /// One post in progress, as a scan found it.
@@ -270,7 +278,7 @@ extension ObserverRegistry {
 
   /// Keeps what posts in progress may hold of `garbage`, after reading the reservations.
   func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
-    if garbage.structures.isEmpty { return }
+    if garbage.isEmpty { return }
     retire(garbage, from: scan(since: garbage.oldest(), held), &state)
   }
 
