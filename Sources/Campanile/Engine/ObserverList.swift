@@ -100,7 +100,7 @@ class ObserverList: Retirable, @unchecked Sendable {
   }
 
   var hasGroups: Bool {
-    // Pairs with `replaceGroups`.
+    // Pairs with `replace`.
     groups.load(ordering: .acquiring) != 0
   }
 
@@ -111,7 +111,7 @@ class ObserverList: Retirable, @unchecked Sendable {
 
   /// The groups to leave records for, for a post that counts no references.
   var groupsReference: Unmanaged<GroupArray>? {
-    // Pairs with `replaceGroups`: the array is filled.
+    // Pairs with `replace`: the array is filled.
     let address = groups.load(ordering: .acquiring)
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     return unsafe Unmanaged.fromOpaque(pointer)
@@ -127,7 +127,7 @@ class ObserverList: Retirable, @unchecked Sendable {
     guard let entries else { return [] }
     var found: [LiveRegistration] = []
     for index in 0..<entries.count where entries.address(at: index) != 0 {
-      let observer = unsafe Self.observer(at: entries.address(at: index)).takeUnretainedValue()
+      let observer = unsafe observer(at: index, held).takeUnretainedValue()
       found.append((observer.registration(entries.number(at: index), in: self), observer))
     }
     return found
@@ -153,12 +153,16 @@ extension ObserverList {
     unsafe observer._withUnsafeGuaranteedRef { count($0, 1, held) }
   }
 
-  /// The index and the observer of a registration, unless it has ended.
-  func find(
-    _ id: UInt64, _ held: borrowing ObserverRegistry.Held
-  ) -> (index: Int, observer: Unmanaged<AnyObserver>)? {
-    guard let entries, let index = entries.index(of: id) else { return nil }
-    return unsafe (index, Self.observer(at: entries.address(at: index)))
+  /// The index of the observer registered as `id`, unless it has ended.
+  func index(of id: UInt64, _ held: borrowing ObserverRegistry.Held) -> Int? {
+    entries?.index(of: id)
+  }
+
+  /// The observer at an index.
+  func observer(
+    at index: Int, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<AnyObserver> {
+    unsafe Self.observer(at: entries!.address(at: index))
   }
 
   /// Removes a registration from the list, so that no later post finds it.
@@ -225,11 +229,14 @@ extension ObserverList {
 
   private func isInline(_ entries: Entries) -> Bool { entries.address == Entries(inline).address }
 
-  private func replaceGroups(with new: GroupArray?, _ held: borrowing ObserverRegistry.Held) {
-    let address = new.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
+  private func replace(
+    _ word: borrowing Atomic<UInt>, with object: AnyObject?,
+    _ held: borrowing ObserverRegistry.Held
+  ) {
+    let address = object.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     // The garbage holds the old one, so that this release cannot be the last.
     // Pairs with `groupsReference`: as `rebuild` does.
-    Self.release(groups.exchange(address ?? 0, ordering: .acquiringAndReleasing))
+    Self.release(word.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
   /// Counts an observer of the buffer.
@@ -273,7 +280,7 @@ extension ObserverList {
     let group = TargetGroup(target, mailbox, isOrdered: isOrdered, of: self)
     if let old { garbage.add(old) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
-    replaceGroups(with: new, held)
+    replace(groups, with: new, held)
     return group
   }
 
@@ -285,7 +292,7 @@ extension ObserverList {
     let rest = old.groups.filter { $0.list !== list }
     garbage.add(old)
     let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
-    replaceGroups(with: new, held)
+    replace(groups, with: new, held)
     if isEmpty { leaveParent(&garbage, held) }
   }
 }

@@ -130,11 +130,11 @@ extension ObserverRegistry {
     // Under no lock, and last: a waiter that no post keeps is released here.
     defer { extendLifetime(waiter) }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
-      guard let (index, found) = unsafe list.find(id, held) else {
+      guard let index = list.index(of: id, held) else {
         if let waiter { keep(waiter, since: id, for: scan(since: id, held), &state) }
         return nil
       }
-      unsafe found._withUnsafeGuaranteedRef { $0.markEnded(held) }
+      unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
       let observer = unsafe list.unlink(at: index, &garbage, held)

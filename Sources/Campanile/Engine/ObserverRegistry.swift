@@ -40,6 +40,18 @@ final class ObserverRegistry: @unchecked Sendable {
     var isFinished = false
     /// Whether the source's events take no observer any more.
     var areReportsFinished = false
+
+    /// Notes a new registration of an owner, and those whose owners were found alive.
+    fileprivate mutating func note(
+      _ registration: Registration, of owner: ObjectIdentifier?, _ living: [Registration]
+    ) {
+      if let owner {
+        owners[owner, default: OwnedRegistrations()]
+          .insert(registration.id, in: registration.list)
+      }
+      for one in living { ownerSweep.keep(one) }
+      ownerSweep.add(registration)
+    }
   }
 
   /// - Parameter upstream: The sources that this one is derived from, which report its failures too.
@@ -242,11 +254,7 @@ extension ObserverRegistry {
     let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
       let registration = unsafe insert(observer, in: find(&garbage, held), &garbage, held)
-      if let owner {
-        state.owners[owner, default: .init()].insert(registration.id, in: registration.list)
-      }
-      for one in living { state.ownerSweep.keep(one) }
-      if isSwept { state.ownerSweep.add(registration) }
+      if isSwept { state.note(registration, of: owner, living) }
       retire(garbage, &state, held)
       return registration
     }

@@ -102,7 +102,7 @@ extension Registration {
 
   /// The observer of the registration, if it has not ended.
   func observer(_ held: borrowing ObserverRegistry.Held) -> AnyObserver? {
-    unsafe list.find(id, held)?.observer.takeUnretainedValue()
+    list.index(of: id, held).map { unsafe list.observer(at: $0, held).takeUnretainedValue() }
   }
 }
 
