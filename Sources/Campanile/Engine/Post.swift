@@ -1,3 +1,7 @@
+import Synchronization
+
+private let isAnyCarrierInstalled = Atomic<Bool>(false)
+
 /// The parts of a post that an observer can receive in addition to the value.
 ///
 /// It is Sendable although the subject need not be. Only observers that receive the subject read
@@ -123,6 +127,36 @@ package struct PathStep: Hashable, Sendable {
   package let number: UInt64
 
   package init(number: UInt64) { self.number = number }
+}
+
+/// The context of the code that made a post, which can be restored around a call.
+package struct PostContext: Sendable {
+  let around: @Sendable (() -> Void) -> Void
+  let aroundAsync: @Sendable (() async -> Void) async -> Void
+
+  /// Whether there may be a context to read where a delivery is kept.
+  static var isCarried: Bool {
+    // No pair: carriers are installed at launch, and read under their lock.
+    isAnyCarrierInstalled.load(ordering: .relaxed)
+  }
+
+  /// Notes that a carrier has been installed.
+  static func noteCarrier() {
+    // No pair: as above.
+    isAnyCarrierInstalled.store(true, ordering: .relaxed)
+  }
+}
+
+extension PostContext? {
+  /// Makes a call with the context in force, if there is one.
+  package func restore(around call: () -> Void) {
+    if let self { self.around(call) } else { call() }
+  }
+
+  /// Makes an asynchronous call with the context in force, if there is one.
+  func restore(around call: () async -> Void) async {
+    if let self { await self.aroundAsync(call) } else { await call() }
+  }
 }
 
 // MARK: - What is left at a target

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Carries the poster's context, such as task-local values, to observers that run elsewhere.
 ///
 /// The context may be the identifier of a request or the span of a trace. The code that posts and
@@ -77,31 +75,19 @@ public struct ContextCarrier: Sendable {
   // MARK: Installing
 
   private static let installed = Locked<[ContextCarrier]>([])
-  private static let isAnyInstalled = Atomic<Bool>(false)
 
   fileprivate static var all: [ContextCarrier] { installed.withLock { $0 } }
-
-  // No pair: carriers are installed at launch, and read under their lock.
-  fileprivate static var isUsed: Bool { isAnyInstalled.load(ordering: .relaxed) }
 
   /// Installs the carrier for every source, for as long as the process runs.
   ///
   /// If several carriers are installed, the first restores its context outermost.
   public func install() {
     Self.installed.withLock { $0.append(self) }
-    // No pair: as above.
-    Self.isAnyInstalled.store(true, ordering: .relaxed)
+    PostContext.noteCarrier()
   }
 }
 
-/// The context of the code that made a post, which can be restored around a call.
-package struct PostContext: Sendable {
-  fileprivate let around: @Sendable (() -> Void) -> Void
-  fileprivate let aroundAsync: @Sendable (() async -> Void) async -> Void
-
-  /// Whether there may be a context to read where a delivery is kept.
-  static var isCarried: Bool { ContextCarrier.isUsed }
-
+extension PostContext {
   /// The context that the installed carriers capture here; `nil` if there is none.
   package static var current: PostContext? {
     ContextCarrier.all.reduce(nil) { outer, carrier in
@@ -111,17 +97,5 @@ package struct PostContext: Sendable {
         around: { call in outer.around { inner.around(call) } },
         aroundAsync: { call in await outer.aroundAsync { await inner.aroundAsync(call) } })
     }
-  }
-}
-
-extension PostContext? {
-  /// Makes a call with the context in force, if there is one.
-  package func restore(around call: () -> Void) {
-    if let self { self.around(call) } else { call() }
-  }
-
-  /// Makes an asynchronous call with the context in force, if there is one.
-  func restore(around call: () async -> Void) async {
-    if let self { await self.aroundAsync(call) } else { await call() }
   }
 }
