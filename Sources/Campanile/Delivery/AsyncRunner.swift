@@ -79,7 +79,7 @@ extension Mailbox {
       if count % valuesBetweenYields == 0 { await Task.yield() }
     } while exchange(&batch) { state, batch in
       // The priority of a task cannot change, so a more urgent task takes over.
-      if !state.isMoreUrgent(than: priority) { return state.take(priority, &batch) }
+      if !state.schedule.isMoreUrgent(than: priority) { return state.take(priority, &batch) }
       next = state.giveWay(priority, &batch)
       return nil
     } != nil

@@ -22,20 +22,6 @@ extension Delivery {
     guard let target else {
       misuse("An immediate delivery has no place where anything could run later")
     }
-    target.enqueue(DeliveryJob(SingleAction(action), .medium, on: target))
+    target.enqueue(DeliveryJob(Mailbox(), .medium, on: target, action))
   }
-}
-
-/// One action that waits for a target.
-private final class SingleAction: Drainable {
-  private let action: @Sendable () -> Void
-
-  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
-
-  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool {
-    action()
-    return true
-  }
-  func discardPending(_ priority: Urgency) {}
-  var waitingCount: Int { 1 }
 }

@@ -13,7 +13,8 @@ public import Dispatch
 /// | ``executor(_:buffering:)-(TaskExecutor,_)``, ``executor(_:buffering:)-(SerialExecutor,_)`` | that executor | no |
 /// | ``target(_:buffering:ordered:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
 ///
-/// With `ordered: true`, a delivery always queues, so the observer never runs before the post returns.
+/// With `ordered: true`, a delivery always queues, so the observer never runs before the post returns,
+/// and runs after the others on its target.
 /// With `buffering:`, the observer has its own bounded buffer for the values that wait while it is
 /// behind. Then its delivery always queues, too, and its order relative to the other observers there
 /// is not promised.
@@ -127,9 +128,9 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// The number of messages that wait for this place, from all sources.
   ///
-  /// A message counts once, however many observers it is for. Messages in an observer's own buffer
-  /// are counted by its ``Registration/waitingCount``. The number is always 0 for immediate
-  /// delivery.
+  /// A message counts once for the observers with `ordered: true` and once for all others. Messages in
+  /// an observer's own buffer are counted by its ``Registration/waitingCount``. The number is always 0
+  /// for immediate delivery.
   public var waitingCount: Int { target?.mailbox.waitingCount ?? 0 }
 
   /// The name of the delivery in descriptions.

@@ -34,15 +34,15 @@ final class TaskTarget: DeliveryTarget {
   }
 
   /// The target does not retain the actor, which is the owner of the registrations on it.
-  static func of(_ instance: any Actor) -> TaskTarget {
-    let reference = ActorReference(instance)
+  static func of<Instance: Actor>(_ instance: Instance) -> TaskTarget {
+    let reference = OwnerReference(instance)
     let name = "actor \(type(of: instance))"
-    let new = TaskTarget(name, isOver: { reference.instance == nil }) { job in
+    let new = TaskTarget(name, isOver: { reference.object == nil }) { job in
       // The task retains the actor only from its start on, also while it waits for the actor's turn.
       // If the job is released without having run, it discards the waiting deliveries, and ends the
       // registrations of the actor that has died.
       Task.detached(priority: job.priority) {
-        if let instance = reference.instance { await instance.run(job) }
+        if let instance = reference.object { await instance.run(job) }
       }
     }
     return shared(instance, .actor, new)

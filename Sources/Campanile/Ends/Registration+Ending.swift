@@ -68,7 +68,7 @@ extension Registration {
   /// Ends the registration, and calls `resume` when no call is running.
   private func cancel(thenResume resume: @escaping @Sendable () -> Void) {
     list.registry.end(self) { [counters] in
-      if let counters { counters.afterCalls(resume) } else { resume() }
+      if let counters { counters.calls.wait(then: resume) } else { resume() }
     }
   }
 

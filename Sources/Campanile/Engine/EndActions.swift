@@ -39,14 +39,10 @@ package final class EndActions: Sendable {
 
   func end() {
     let taken = state.withLock { state in
-      state.hasEnded = true
-      defer {
-        state.registrations = []
-        state.actions = []
-      }
-      return (state.registrations, state.actions)
+      defer { state = State(hasEnded: true) }
+      return state
     }
-    for registration in taken.0 { registration.cancel() }
-    for action in taken.1 { action() }
+    for registration in taken.registrations { registration.cancel() }
+    for action in taken.actions { action() }
   }
 }

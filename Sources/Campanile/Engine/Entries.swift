@@ -18,10 +18,6 @@ struct Entry: ~Copyable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
-    /// Where the longest run of tombstones that was found in a list begins, and where it ends;
-    /// used under the lock alone.
-    let tombstonesFrom = Atomic<UInt32>(0)
-    let tombstonesTo = Atomic<UInt32>(0)
     let capacity: Int
     let created: UInt64
   }
@@ -127,12 +123,6 @@ extension Entries {
     // Pairs with `nextID`: before the count, so that a post that reads the count reads this identifier.
     unsafe base[index].number.store(id, ordering: .releasing)
     publish(index + 1)
-    // No pair: under the lock. The run ends here at the latest.
-    let end = unsafe head.pointee.tombstonesTo.load(ordering: .relaxed)
-    // No pair: the same.
-    if end > index {
-      unsafe head.pointee.tombstonesTo.store(UInt32(truncatingIfNeeded: index), ordering: .relaxed)
-    }
   }
 
   /// The index of `id`, if the registration has not ended.
@@ -166,46 +156,22 @@ extension Entries {
 
   /// Lowers the count below the tombstones at the end, for posts that announce themselves later.
   ///
+  /// It examines a few at a time: those in the reach of a post would be examined again at each end. The
+  /// others go at later ends, or when the list moves to other memory.
+  ///
   /// - Returns: The previous count, for `restoreCount`, which must follow when the reservations have
   ///   been read.
   func truncate(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
-    let run = tombstones
+    let least = max(0, before - Self.trimLimit)
     var end = before
-    while end > 0 {
-      // Entries that were found ended, and were in reach of a post, are not examined again.
-      if run.contains(end - 1) {
-        end = run.lowerBound
-      } else if address(at: end - 1) == 0 {
-        end -= 1
-      } else {
-        break
-      }
-    }
-    if end < before {
-      // The longer run is remembered: appended entries that end again are a short one behind it.
-      if before - end >= run.count { tombstones = end..<before }
-      publish(end)
-    }
+    while end > least, address(at: end - 1) == 0 { end -= 1 }
+    if end < before { publish(end) }
     return before
   }
 
-  /// The longest run of tombstones that was found in a list; used under the lock alone.
-  private var tombstones: Range<Int> {
-    get {
-      // No pair: under the lock.
-      let from = unsafe Int(head.pointee.tombstonesFrom.load(ordering: .relaxed))
-      // No pair: under the lock.
-      return unsafe from..<max(from, Int(head.pointee.tombstonesTo.load(ordering: .relaxed)))
-    }
-    nonmutating set {
-      let (from, to) = (newValue.lowerBound, newValue.upperBound)
-      // No pair: under the lock.
-      unsafe head.pointee.tombstonesFrom.store(UInt32(truncatingIfNeeded: from), ordering: .relaxed)
-      // No pair: under the lock.
-      unsafe head.pointee.tombstonesTo.store(UInt32(truncatingIfNeeded: to), ordering: .relaxed)
-    }
-  }
+  /// How many tombstones one end examines.
+  static var trimLimit: Int { 64 }
 
   /// Raises the count again, over the hidden entries that a post with `upper` may still be reading.
   ///
@@ -219,14 +185,6 @@ extension Entries {
     while end > lowered, number(at: end - 1) > upper { end -= 1 }
     // A post that reads the old one stops at its watermark instead.
     publish(end)
-  }
-
-  func checkInvariants() {
-    #if DEBUG
-      for index in 1..<max(1, count) {
-        assert(number(at: index - 1) < number(at: index), "The identifiers of a list ascend")
-      }
-    #endif
   }
 }
 

@@ -11,28 +11,24 @@ class AnyObserver: @unchecked Sendable {
   // The kind of observer, which never changes.
   private static let indirectBit: UInt32 = 4
   private static let deferredBit: UInt32 = 8
-  private static let orderedBit: UInt32 = 16
-  private static let subjectBit: UInt32 = 32
-  private static let lastingBit: UInt32 = 64
+  private static let subjectBit: UInt32 = 16
+  private static let lastingBit: UInt32 = 32
   /// Set while an observer of a state is paused and has missed something.
-  private static let missedBit: UInt32 = 128
+  private static let missedBit: UInt32 = 64
   private static let pauseUnit: UInt32 = 256
 
-  // Sixteen bytes in all: there may be a million observers.
+  // Few words, since there may be a million observers.
   let location: CallSite
   private let state: Atomic<UInt32>
-
   /// Everything that the registration needs in addition to its closure.
-  ///
-  /// Only observers that may have some have room for it.
-  var details: ObserverDetails? { nil }
+  final let details: ObserverDetails?
 
   fileprivate init(isDirect: Bool, isDeferred: Bool, traits: ObserverTraits) {
-    location = traits.location
+    (location, details) = (traits.location, traits.details)
     state = Atomic(
       (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
-        | (isDeferred ? Self.deferredBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
-        | (traits.receivesSubject ? Self.subjectBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
+        | (isDeferred ? Self.deferredBit : 0) | (traits.receivesSubject ? Self.subjectBit : 0)
+        | (traits.isLasting ? Self.lastingBit : 0))
   }
 
   private final func has(_ bit: UInt32) -> Bool {
@@ -44,8 +40,6 @@ class AnyObserver: @unchecked Sendable {
   /// Whether the value first waits in the observer's own buffer, and the call that counts is made
   /// later.
   final var isDeferred: Bool { has(Self.deferredBit) }
-  /// Whether deliveries queue even if the poster is on the target already.
-  final var isOrdered: Bool { has(Self.orderedBit) }
   /// Whether the observer receives the subject.
   final var receivesSubject: Bool { has(Self.subjectBit) }
 
@@ -171,52 +165,33 @@ class AnyObserver: @unchecked Sendable {
 }
 
 /// An observer that wants the value and nothing else.
-class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
+final class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
   // `let`, so that a call needs no retain of the closure's context.
-  fileprivate final let body: (Value) throws -> Void
+  fileprivate let body: (Value) throws -> Void
 
-  /// - Parameters:
-  ///   - traits: How it is kept; with details for a `DetailedObserver`, and for no other.
-  ///   - body: One that wants the value and nothing else.
-  required init(
-    _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
-  ) {
+  required init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
     self.body = body
     super.init(isDirect: true, isDeferred: false, traits: traits)
   }
 }
 
-/// A direct observer of which more is known.
-private final class DetailedObserver<Value>: DirectObserver<Value>, @unchecked Sendable {
-  private let ownDetails: ObserverDetails
-
-  override var details: ObserverDetails? { ownDetails }
-
-  required init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
-    ownDetails = traits.details!
-    super.init(traits, body)
-  }
-}
-
 extension AnyObserver {
-  /// An observer that wants the value and nothing else, with room for details if it has any.
+  /// An observer that wants the value and nothing else.
   @inline(__always)
   static func direct<Value>(
     _ traits: ObserverTraits, _ body: consuming @escaping (Value) throws -> Void
   ) -> AnyObserver {
-    let known = ObserverClasses.find(for: Value.self, hasDetails: traits.details != nil) {
-      makeClasses(of: Value.self)
-    }
-    // SAFETY: made for `Value` below, where both are such classes.
+    let known = ObserverClasses.find(for: Value.self) { directClass(of: Value.self) }
+    // SAFETY: found for `Value`.
     let type = unsafe unsafeBitCast(known, to: DirectObserver<Value>.Type.self)
     return type.init(traits, body)
   }
 
-  // A function of its own, because a function looks up the classes that it names even if it does not
-  // use them.
+  // A function of its own, because a function looks up the class that it names even if it does not use
+  // it.
   @inline(never)
-  private static func makeClasses<Value>(of type: Value.Type) -> ObserverClasses {
-    ObserverClasses(direct: DirectObserver<Value>.self, detailed: DetailedObserver<Value>.self)
+  private static func directClass<Value>(of type: Value.Type) -> AnyObserver.Type {
+    DirectObserver<Value>.self
   }
 }
 
@@ -229,9 +204,6 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   fileprivate let body: Body
   /// The closure that runs when the value has waited in the buffer, if there is one.
   fileprivate let deferred: Deferred?
-  private let ownDetails: ObserverDetails?
-
-  override var details: ObserverDetails? { ownDetails }
 
   /// Called with the value, the post, and the registration's identifier and list, none of which is
   /// retained for the call.
@@ -242,7 +214,6 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   init(_ traits: ObserverTraits, deferred: Deferred? = nil, _ body: @escaping Body) {
     self.body = body
     self.deferred = deferred
-    ownDetails = traits.details
     super.init(isDirect: false, isDeferred: deferred != nil, traits: traits)
   }
 
@@ -283,13 +254,10 @@ extension AnyObserver {
   final func call<Value>(
     _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws {
-    // SAFETY: a list of `Value` holds observers of `Value` alone; `isDirect` tells which class.
-    if isDirect {
-      try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
-    } else {
-      try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-        .body(value, copy post, id, list)
-    }
+    // SAFETY: as above; `isDirect` tells which class.
+    if isDirect { return try callDirectly(value) }
+    try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
+      .body(value, copy post, id, list)
   }
 
   /// Calls what runs when the value has waited in the observer's own buffer.
@@ -355,7 +323,6 @@ final class ObserverDetails: Sendable {
 struct ObserverTraits {
   var location: CallSite
   var isOnce = false
-  var isOrdered = false
   var receivesSubject = false
   /// Whether the call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false

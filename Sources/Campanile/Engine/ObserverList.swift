@@ -23,10 +23,8 @@ class ObserverList: Retirable, @unchecked Sendable {
   private let groups = Atomic<UInt>(0)
   /// The number of registrations that have not ended, including those in groups.
   private let population = Atomic<Int32>(0)
-  /// The number of registrations in the buffer that always queue.
-  private let ordered = Atomic<Int32>(0)
-  /// The number of registrations in the buffer that run inline where they can.
-  private let unordered = Atomic<Int32>(0)
+  /// The number of registrations in the buffer that have not ended.
+  private let live = Atomic<Int32>(0)
   /// The number of registrations in the buffer that receive the subject.
   private let subjectReceivers = Atomic<Int32>(0)
   /// The first buffer: most lists of subjects never need another.
@@ -77,20 +75,10 @@ class ObserverList: Retirable, @unchecked Sendable {
     // Pairs with `addToPopulation`: the question is asked after this thread's earlier stores.
     population.load(ordering: .sequentiallyConsistent) == 0
   }
-  /// Whether the list has registrations that run inline where they can.
-  var hasUnordered: Bool {
-    // Pairs with `add`: counted before the clock shows the registration.
-    unordered.load(ordering: .acquiring) > 0
-  }
   /// Whether the list has registrations that receive the subject.
   var hasSubjectReceivers: Bool {
     // Pairs with `add`: counted before the clock shows the registration.
     subjectReceivers.load(ordering: .acquiring) > 0
-  }
-  /// Whether the list has registrations that always queue.
-  var hasOrdered: Bool {
-    // Pairs with `add`: counted before the clock shows the registration.
-    ordered.load(ordering: .acquiring) > 0
   }
 
   static func observer(at address: UInt) -> Unmanaged<AnyObserver> {
@@ -140,17 +128,9 @@ class ObserverList: Retirable, @unchecked Sendable {
     var found: [LiveRegistration] = []
     for index in 0..<entries.count where entries.address(at: index) != 0 {
       let observer = unsafe observer(at: index, held).takeUnretainedValue()
-      let registration = observer.registration(entries.number(at: index), in: self)
-      found.append(LiveRegistration(registration: registration, observer: observer))
+      found.append((observer.registration(entries.number(at: index), in: self), observer))
     }
     return found
-  }
-
-  /// The live registrations of lists without their parts.
-  static func members(
-    of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
-    lists.flatMap { $0.members(held) }
   }
 }
 
@@ -224,9 +204,7 @@ extension ObserverList {
   /// The number of registrations in the buffer that have not ended.
   private var liveCount: Int {
     // No pair: under the lock.
-    let ordered = ordered.load(ordering: .relaxed)
-    // No pair: the same.
-    return Int(ordered + unordered.load(ordering: .relaxed))
+    Int(live.load(ordering: .relaxed))
   }
 
   /// Moves what lives to a new buffer, with room for half as many more; posts in progress finish on
@@ -243,7 +221,6 @@ extension ObserverList {
         if address != 0 { new.append(old.number(at: index), address, held) }
       }
     }
-    new.checkInvariants()
     // Pairs with `entries`: after the memory is filled, and before the reservations are read.
     buffer.store(new.address, ordering: .releasing)
     guard let old, !isInline(old) else { return nil }
@@ -266,11 +243,7 @@ extension ObserverList {
   private func count(
     _ observer: AnyObserver, _ change: Int32, _ held: borrowing ObserverRegistry.Held
   ) {
-    if observer.isOrdered {
-      add(change, to: ordered, held)
-    } else {
-      add(change, to: unordered, held)
-    }
+    add(change, to: live, held)
     if observer.receivesSubject { add(change, to: subjectReceivers, held) }
     addToPopulation(change, held)
   }
@@ -279,9 +252,8 @@ extension ObserverList {
   private func add(
     _ change: Int32, to number: borrowing Atomic<Int32>, _ held: borrowing ObserverRegistry.Held
   ) {
-    // Pairs with `hasOrdered`, `hasUnordered` and `hasSubjectReceivers`: before the clock shows the
-    // registration; and with `isEmpty`, see `addToPopulation`. The lock orders the load with the
-    // other stores.
+    // Pairs with `hasSubjectReceivers`: before the clock shows the registration; and with `isEmpty`,
+    // see `addToPopulation`. The lock orders the load with the other stores.
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
@@ -294,15 +266,18 @@ extension ObserverList {
 
   /// The group of the observers on `target`, made if there is none.
   ///
-  /// - Parameter mailbox: The target's, which was asked for outside the lock: the target is
-  ///   foreign.
+  /// - Parameters:
+  ///   - mailbox: The target's, which was asked for outside the lock: the target is foreign.
+  ///   - isOrdered: Whether the group is that of the observers that always queue.
   func group(
-    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage,
-    _ held: borrowing ObserverRegistry.Held
+    for target: any DeliveryTarget, _ mailbox: Mailbox, isOrdered: Bool,
+    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> TargetGroup {
     let old = currentGroups
-    if let group = old?.groups.first(where: { $0.mailbox === mailbox }) { return group }
-    let group = TargetGroup(target, mailbox, of: self)
+    if let group = old?.groups.first(where: { $0.isFor(mailbox, isOrdered: isOrdered) }) {
+      return group
+    }
+    let group = TargetGroup(target, mailbox, isOrdered: isOrdered, of: self)
     if let old { garbage.add(old) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
     replace(groups, with: new, held)

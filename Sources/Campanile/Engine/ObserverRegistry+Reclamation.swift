@@ -55,8 +55,12 @@ extension [Ticket] {
 
 /// The objects to release when certain posts have left.
 struct LimboList {
-  fileprivate(set) var tickets: [Ticket]
-  fileprivate(set) var objects: [any AnyObject & Sendable] = []
+  let tickets: [Ticket]
+  fileprivate(set) var objects: [any AnyObject & Sendable]
+
+  fileprivate func waits(for reservation: UInt) -> Bool {
+    tickets.contains { $0.reservation == reservation }
+  }
 }
 
 /// A caller that waits for posts to leave, which is retired like what they may hold: its release
@@ -70,13 +74,17 @@ final class Waiter: Sendable {
 }
 
 extension ObserverRegistry.State {
-  /// The index of the limbo list with `tickets`, made if there is none.
+  /// Keeps objects until the posts with `tickets` have left.
   ///
   /// Tickets are in the order of the scans, which is always the same: equal sets are equal arrays.
-  fileprivate mutating func limboList(with tickets: [Ticket]) -> Int {
-    if let index = limbo.lastIndex(where: { $0.tickets == tickets }) { return index }
-    limbo.append(LimboList(tickets: tickets))
-    return limbo.count - 1
+  fileprivate mutating func keep(
+    _ objects: [any AnyObject & Sendable], for tickets: [Ticket]
+  ) {
+    if let index = limbo.lastIndex(where: { $0.tickets == tickets }) {
+      limbo[index].objects += objects
+    } else {
+      limbo.append(LimboList(tickets: tickets, objects: objects))
+    }
   }
 
   /// Gives back the tickets of the post in `reservation`, which has left.
@@ -87,25 +95,11 @@ extension ObserverRegistry.State {
   /// - Returns: The objects that wait for no post any more.
   fileprivate mutating func takeTickets(of reservation: UInt) -> [any AnyObject & Sendable] {
     var done: [any AnyObject & Sendable] = []
-    var rest: [LimboList] = []
-    var index = 0
-    while index < limbo.count {
-      let tickets = limbo[index].tickets
-      guard let place = tickets.firstIndex(where: { $0.reservation == reservation }) else {
-        index += 1
-        continue
-      }
-      var list = limbo.remove(at: index)
-      list.tickets.remove(at: place)
-      if list.tickets.isEmpty {
-        done += list.objects
-      } else {
-        rest.append(list)
-      }
-    }
-    for one in rest {
-      let index = limboList(with: one.tickets)
-      limbo[index].objects += one.objects
+    let waiting = limbo.filter { $0.waits(for: reservation) }
+    limbo.removeAll { $0.waits(for: reservation) }
+    for list in waiting {
+      let rest = list.tickets.filter { $0.reservation != reservation }
+      if rest.isEmpty { done += list.objects } else { keep(list.objects, for: rest) }
     }
     return done
   }
@@ -132,18 +126,12 @@ extension ObserverRegistry {
   ) -> Registration.Cancellation {
     var garbage = Garbage()
     var mayBeRunning = false
-    var waiter: Waiter?
-    // Under no lock, and last. A waiter that no post keeps is released here too.
-    defer { if waiter == nil { resume?() } }
-    func wait(for posts: [Ticket], _ state: inout State) {
-      guard let resume, !posts.isEmpty else { return }
-      let new = Waiter(resume)
-      waiter = new
-      keep(new, since: id, for: posts, &state)
-    }
+    let waiter = resume.map { Waiter($0) }
+    // Under no lock, and last: a waiter that no post keeps is released here.
+    defer { extendLifetime(waiter) }
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
       guard let index = list.index(of: id, held) else {
-        if resume != nil { wait(for: scan(since: id, &state, held), &state) }
+        if let waiter { keep(waiter, since: id, for: scan(since: id, held), &state) }
         return nil
       }
       unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
@@ -155,18 +143,18 @@ extension ObserverRegistry {
         if let owner = details.ownerID { forget(id, of: owner, &state) }
       }
       reach(.willScan)
-      let posts = list.trim(held) { scan(since: garbage.oldest(id), &state, held) }
+      let posts = list.trim(held) { scan(since: garbage.oldest(id), held) }
       if !posts.isEmpty {
         mayBeRunning = posts.contains {
           $0.upperBound >= id && $0.thread != ThreadRecord.addressInScans
         }
-        wait(for: posts, &state)
+        if let waiter { keep(waiter, since: id, for: posts, &state) }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
       if let left = list.shrink(held) {
-        let posts = scan(since: left.created, &state, held)
+        let posts = scan(since: left.created, held)
         keep(left, since: left.created, for: posts, &state)
         garbage.add(left)
       }
@@ -182,7 +170,7 @@ extension ObserverRegistry {
     // The observer and the garbage go here, unless posts in progress hold them.
     unsafe ended.release()
     garbage = Garbage()
-    return mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
+    return mayBeRunning || counters?.calls.isEmpty == false ? .endedWhileMaybeRunning : .ended
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
@@ -223,7 +211,7 @@ extension ObserverRegistry {
     // Without the observers: each is released in its turn.
     let ended = withState { state, held -> [Registration] in
       state.isFinished = true
-      return ObserverList.members(of: parts(held), held).map(\.registration)
+      return parts(held).flatMap { $0.members(held) }.map(\.registration)
     }
     endAll(ended.oldestFirst)
   }
@@ -244,9 +232,7 @@ extension ObserverRegistry {
   /// `since` come to `reclaim` when they leave. The caller keeps a ticket of each of them, or of a
   /// post around it on the same thread.
   @inline(never)
-  private func scan(
-    since: UInt64, _ state: inout State, _ held: borrowing Held
-  ) -> [Ticket] {
+  private func scan(since: UInt64, _ held: borrowing Held) -> [Ticket] {
     storeClockAgain(held)
     // Pairs with `enter`: a post that sets its bit later loads the clock as it is stored above.
     if mask.load(ordering: .sequentiallyConsistent) == 0 { return [] }
@@ -261,9 +247,6 @@ extension ObserverRegistry {
     }
     // No pair: the lock orders the scans. The bits of threads that are outside stay forgotten.
     if inside != 0 { mask.bitwiseOr(inside, ordering: .relaxed) }
-    if !posts.isEmpty, posts.contains(where: { $0.upperBound >= since }) {
-      state.selfReference = self
-    }
     return posts
   }
 
@@ -296,7 +279,7 @@ extension ObserverRegistry {
   /// Keeps what posts in progress may hold of `garbage`, after reading the reservations.
   func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
     if garbage.isEmpty { return }
-    retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
+    retire(garbage, from: scan(since: garbage.oldest(), held), &state)
   }
 
   /// Keeps an object until all of `posts` that may hold it have left.
@@ -304,9 +287,7 @@ extension ObserverRegistry {
     _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
   ) {
     let tickets = posts.reaching(since)
-    if tickets.isEmpty { return }
-    let index = state.limboList(with: tickets)
-    state.limbo[index].objects.append(object)
+    if !tickets.isEmpty { state.keep([object], for: tickets) }
   }
 
   /// Gives back the tickets of the post in `reservation`, which has left.
@@ -316,16 +297,9 @@ extension ObserverRegistry {
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
-    var done: [any AnyObject & Sendable] = []
-    var selfReference: ObserverRegistry?
-    withState { state in
-      done = state.takeTickets(of: reservation)
-      if state.limbo.isEmpty { selfReference = state.selfReference.take() }
-    }
-    withExtendedLifetime(selfReference) {
-      done.removeAll { $0 is Waiter }
-      done.removeAll()
-    }
+    var done = withState { $0.takeTickets(of: reservation) }
+    done.removeAll { $0 is Waiter }
+    done.removeAll()
   }
 }
 

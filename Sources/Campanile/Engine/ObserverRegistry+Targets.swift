@@ -1,14 +1,23 @@
-/// The observers of one list that share a target.
+/// The observers of one list that share a target, and that always queue or run inline where they can.
 final class TargetGroup: Sendable {
   let target: any DeliveryTarget
   let mailbox: Mailbox
+  /// Whether deliveries queue even if the poster is on the target already.
+  let isOrdered: Bool
   let list: GroupList
 
-  init(_ target: any DeliveryTarget, _ mailbox: Mailbox, of parent: ObserverList) {
+  init(
+    _ target: any DeliveryTarget, _ mailbox: Mailbox, isOrdered: Bool, of parent: ObserverList
+  ) {
     self.target = target
     self.mailbox = mailbox
+    self.isOrdered = isOrdered
     list = GroupList(of: parent)
     unsafe list.group = Unmanaged.passUnretained(self)
+  }
+
+  func isFor(_ mailbox: Mailbox, isOrdered: Bool) -> Bool {
+    self.mailbox === mailbox && self.isOrdered == isOrdered
   }
 }
 
@@ -107,18 +116,14 @@ struct Route: Sendable {
     return cursor
   }
 
-  /// Adds the lists of a topic: the one of any subject, and the one of `subject`, for a post that
-  /// has announced itself.
+  /// Adds the lists of a topic, for a post that has announced itself: the one of any subject, and the
+  /// one of `subject`.
+  ///
+  /// - Parameter all: Where the first of the two stands, the other behind it.
   @inline(__always)
-  mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList) {
-    if !topic.isEmpty { all = unsafe read(Unmanaged.passUnretained(topic)) }
-    if let subject, let list = unsafe topic.find(subject) { about = unsafe read(list) }
-  }
-
-  /// Adds the lists of any topic: the one of any subject, and the one of `subject`.
-  mutating func findWildcard(_ subject: ObjectIdentifier?, in topic: TopicList) {
-    if !topic.isEmpty { wildcard = unsafe read(Unmanaged.passUnretained(topic)) }
-    if let subject, let list = unsafe topic.find(subject) { wildcardAbout = unsafe read(list) }
+  mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList, at all: Int) {
+    if !topic.isEmpty { self[all] = unsafe read(Unmanaged.passUnretained(topic)) }
+    if let subject, let list = unsafe topic.find(subject) { self[all + 1] = unsafe read(list) }
   }
 
   /// The only list; `nil` if there are none or several.
@@ -182,9 +187,9 @@ extension Route {
 
   var registry: ObserverRegistry { unsafe first.takeUnretainedValue().registry }
 
-  fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
+  fileprivate var hasSubjectReceivers: Bool {
     var isFound = false
-    forEach { if isIncluded($0) { isFound = true } }
+    forEach { if $0.hasSubjectReceivers { isFound = true } }
     return isFound
   }
 }
@@ -200,20 +205,18 @@ extension ObserverRegistry {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ mode: WalkMode,
-    _ cursor: Cursor, _ section: CriticalSection
+    _ value: Value, _ post: borrowing Post, _ cursor: Cursor, _ section: CriticalSection
   ) {
     // The common case, which needs no array.
     guard let target = cursor.onlyTargetRoute else {
-      var route = Route()
-      route.all = cursor
-      return postToTargets(value, WildcardValue.absent, post, newest, mode, &route, section)
+      var route = Route(all: cursor)
+      return postToTargets(value, WildcardValue.absent, post, &route, section)
     }
     narrow(section)
-    let runsInline = leaveRecord(value, WildcardValue.absent, post, newest, at: target)
-    walk(value, post, newest, mode, cursor)
+    let runsInline = leaveRecord(value, WildcardValue.absent, post, section, at: target)
+    walk(value, post, section, cursor)
     if runsInline {
-      runInline(value, WildcardValue.absent, post, newest, mode, at: target, section)
+      runInline(value, WildcardValue.absent, post, section, at: target)
     }
   }
 
@@ -222,77 +225,72 @@ extension ObserverRegistry {
   @_semantics("optimize.sil.specialize.generic.never")
   func postToTargets<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64,
-    _ mode: WalkMode, _ route: inout Route, _ section: CriticalSection
+    _ route: inout Route, _ section: CriticalSection
   ) {
     let targets = route.targetRoutes
     narrow(section)
-    let inline = targets.filter { leaveRecord(value, wildcardValue, post, newest, at: $0) }
-    walk(value, wildcardValue, post, newest, mode, &route)
+    let inline = targets.filter { leaveRecord(value, wildcardValue, post, section, at: $0) }
+    walk(value, wildcardValue, post, section, &route)
     for target in inline {
-      runInline(value, wildcardValue, post, newest, mode, at: target, section)
+      runInline(value, wildcardValue, post, section, at: target)
     }
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
-    let (post, mode) = (Post(), everyone)
-    let section = enter()
-    let list = registration.list
-    let cursor = Cursor(list, only: registration.id)
+    let (list, id, post) = (registration.list, registration.id, Post())
+    let section = enter(upTo: id, checked: isReporting)
+    let cursor = Cursor(list, only: id)
     // Found before the reservation is narrowed, so that the announcement keeps it. A group that has
     // left its target's list has no registrations either.
     let group = (list as? GroupList)?.targetGroup
     narrow(section)
-    let id = registration.id
     if group != nil {
-      var target = Route()
-      (target.all, target.onlyID) = (Cursor(unread: list), id)
-      let runsInline = leaveRecord(value, WildcardValue.absent, post, id, at: target)
-      if runsInline { runInline(value, WildcardValue.absent, post, id, mode, at: target, section) }
+      let target = Route(all: Cursor(unread: list), onlyID: id)
+      if leaveRecord(value, WildcardValue.absent, post, section, at: target) {
+        runInline(value, WildcardValue.absent, post, section, at: target)
+      }
     } else {
-      walk(value, post, id, mode, cursor)
+      walk(value, post, section, cursor)
     }
     exit(section)
   }
 
-  /// Leaves a record for the observers that cannot be called here.
+  /// Leaves a record for the observers of a target, unless the poster is there and they run inline.
   ///
-  /// - Returns: Whether the others are to be called by `runInline`.
+  /// - Returns: Whether they are to be called by `runInline`.
   private func leaveRecord<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64,
-    at target: Route
+    _ section: CriticalSection, at target: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
     unsafe target.group._withUnsafeGuaranteedRef { group in
       // Decided once for this post, before any observer runs.
-      let runsInline =
-        group.mailbox.mayBeIdle && target.contains(\.hasUnordered) && group.target.isCurrent
-        && group.mailbox.beginInline()
-      if runsInline && !target.contains(\.hasOrdered) { return true }
+      if !group.isOrdered && group.mailbox.mayBeIdle && group.target.isCurrent,
+        group.mailbox.beginInline()
+      {
+        return true
+      }
       post.tracker?.begin()
-      let queued = runsInline ? WalkMode.ordered : .everyone
-      if post.number != 0 { note(.queued, of: post, target, newest, queued) }
-      let receivesSubject = post.subjectID != nil && target.contains(\.hasSubjectReceivers)
-      let sent = post.kept(withSubject: receivesSubject)
+      if post.number != 0 { note(.queued, of: post, target, section.watermark) }
+      let sent = post.kept(withSubject: post.subjectID != nil && target.hasSubjectReceivers)
       let envelope = Envelope(
-        to: target, newest, queued, sent, unsafe target.wildcard.list == nil ? nil : wildcardValue)
+        to: target, section.watermark, sent,
+        unsafe target.wildcard.list == nil ? nil : wildcardValue)
       group.mailbox.append(envelope, value, for: group.target)
-      return runsInline
+      return false
     }
   }
 
   private func runInline<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64,
-    _ mode: WalkMode, at target: Route, _ section: CriticalSection
+    _ section: CriticalSection, at target: Route
   ) {
     // Observers have run since the reservation was narrowed: the group may have other memory now.
     widen(section)
     var route = target.reread
     narrow(section)
-    walk(value, wildcardValue, post, newest, mode.inline, &route)
+    walk(value, wildcardValue, post, section, &route)
     // SAFETY: the announcement keeps the group.
     unsafe target.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
   }
@@ -307,7 +305,8 @@ extension Route {
     }
   }
 
-  /// A route to each target of the post, in the order in which the targets were first named.
+  /// A route to each target of the post, in the order in which the targets were first named; those of
+  /// observers that always queue are last.
   fileprivate var targetRoutes: [Route] {
     var routes: [Route] = []
     for index in Self.indices where self[index].hasGroups {
@@ -315,13 +314,19 @@ extension Route {
       let others = routes.indices
       for group in self[index].listReference.currentGroups?.groups ?? [] {
         let found = others.first {
-          unsafe routes[$0].group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
+          unsafe routes[$0].group._withUnsafeGuaranteedRef {
+            $0.isFor(group.mailbox, isOrdered: group.isOrdered)
+          }
         }
         if found == nil { routes.append(Route()) }
         routes[found ?? routes.count - 1][index] = Cursor(unread: group.list)
       }
     }
-    return routes
+    // What they leave would make the others of the target queue.
+    let isOrdered = { (route: Route) in
+      unsafe route.group._withUnsafeGuaranteedRef { $0.isOrdered }
+    }
+    return routes.filter { !isOrdered($0) } + routes.filter(isOrdered)
   }
 }
 
@@ -330,10 +335,7 @@ extension Cursor {
   fileprivate var onlyTargetRoute: Route? {
     // SAFETY: the announcement keeps the list's groups.
     unsafe listReference.groupsReference?._withUnsafeGuaranteedRef { groups in
-      guard let only = groups.only else { return nil }
-      var route = Route()
-      route.all = Cursor(unread: only.list)
-      return route
+      groups.only.map { Route(all: Cursor(unread: $0.list)) }
     }
   }
 }

@@ -1,30 +1,3 @@
-/// The registrations that a walk is for, and whether each is checked.
-///
-/// They are checked if calls are observed as events.
-enum WalkMode {
-  case everyone
-  /// The registrations that run inline if the poster is on their target already.
-  case unordered
-  case everyoneChecked
-  case unorderedChecked
-  /// The registrations that always queue, each of which is checked anyway.
-  case ordered
-
-  func includes(_ observer: AnyObserver) -> Bool {
-    switch self {
-    case .everyone, .everyoneChecked: true
-    case .unordered, .unorderedChecked: !observer.isOrdered
-    case .ordered: observer.isOrdered
-    }
-  }
-
-  /// Whether an observer that is ready is called without a check.
-  var isUnchecked: Bool { self == .everyone || self == .unordered }
-
-  /// The mode for those of the same registrations that run inline.
-  var inline: WalkMode { isUnchecked ? .unordered : .unorderedChecked }
-}
-
 extension ObserverRegistry {
   /// Whether a post to `list` reaches any observer.
   ///
@@ -32,11 +5,6 @@ extension ObserverRegistry {
   /// check.
   func isHeard(_ list: ObserverList) -> Bool {
     !list.isEmpty || isReporting
-  }
-
-  /// All registrations, each of which is checked if calls are observed as events now.
-  var everyone: WalkMode {
-    isReporting ? .everyoneChecked : .everyone
   }
 
   /// Posts to one list.
@@ -49,7 +17,7 @@ extension ObserverRegistry {
     if isReporting {
       postReporting(value, reporting: value, post, to: list, upTo: limit)
     } else {
-      self.post(value, post, to: list, upTo: limit, .everyone)
+      self.post(value, post, to: list, upTo: limit, checked: false)
     }
   }
 
@@ -67,7 +35,7 @@ extension ObserverRegistry {
     // An observer that registers while the post is reported receives the next one.
     let newest = min(limit, now)
     let post = isNew ? notePosted(reported, of: list.valueType, post) : copy post
-    self.post(value, post, to: list, upTo: newest, .everyoneChecked)
+    self.post(value, post, to: list, upTo: newest, checked: true)
     if isNew { notePostReturned(list.valueType, post) }
   }
 
@@ -75,33 +43,33 @@ extension ObserverRegistry {
   @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, upTo limit: UInt64,
-    _ mode: WalkMode
+    checked isChecked: Bool
   ) {
-    let section = enter(upTo: limit)
+    let section = enter(upTo: limit, checked: isChecked)
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     if cursor.hasGroups {
-      postToTargets(value, post, section.watermark, mode, cursor, section)
+      postToTargets(value, post, cursor, section)
     } else {
       narrow(section)
-      walk(value, post, section.watermark, mode, cursor)
+      walk(value, post, section, cursor)
     }
     exit(section)
   }
 
-  /// Calls the observers of one list up to the identifier `newest`, in the order they registered.
+  /// Calls the observers of one list up to the watermark, in the order they registered.
   @inline(__always)
   func walk<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ mode: WalkMode, _ start: Cursor
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ start: Cursor
   ) {
     var cursor = start
     while !cursor.isAtEnd {
       let id = cursor.nextID
-      if id > newest { return }
-      call(&cursor, id, value, post, mode)
+      if id > section.watermark { return }
+      call(&cursor, id, value, post, checked: section.isChecked)
     }
   }
 
-  /// Calls the observers of `route` up to the identifier `newest`, in the order they registered.
+  /// Calls the observers of `route` up to the watermark, in the order they registered.
   ///
   /// The route is used up, in its own place: an observer may post again, and each level of that
   /// takes as much of the stack.
@@ -109,39 +77,40 @@ extension ObserverRegistry {
   /// - Parameter wildcardValue: What the wildcard observers receive, or `nil` if it is the value.
   func walk<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, _ mode: WalkMode, _ route: inout Route
+    _ section: CriticalSection, _ route: inout Route
   ) {
     if unsafe route.wildcard.list == nil, unsafe route.wildcardAbout.list == nil {
-      if unsafe route.about.list == nil { return walk(value, post, newest, mode, route.all) }
-      if unsafe route.all.list == nil { return walk(value, post, newest, mode, route.about) }
+      if unsafe route.about.list == nil { return walk(value, post, section, route.all) }
+      if unsafe route.all.list == nil { return walk(value, post, section, route.about) }
     }
-    merge(value, wildcardValue, post, newest, mode, &route)
+    merge(value, wildcardValue, post, section, &route)
   }
 
   /// Walks several lists as one.
   @inline(never)
   private func merge<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ newest: UInt64, _ mode: WalkMode, _ route: inout Route
+    _ section: CriticalSection, _ route: inout Route
   ) {
+    let isChecked = section.isChecked
     while true {
       let first = route.all.nextID
       let second = route.about.nextID
       let third = route.wildcard.nextID
       let next = min(first, second, third, route.wildcardAbout.nextID)
-      if next > newest { return }
+      if next > section.watermark { return }
       if next == first {
-        call(&route.all, next, value, post, mode)
+        call(&route.all, next, value, post, checked: isChecked)
       } else if next == second {
-        call(&route.about, next, value, post, mode)
+        call(&route.about, next, value, post, checked: isChecked)
       } else if next == third {
         if let wildcardValue {
-          call(&route.wildcard, next, wildcardValue.value, post, mode)
+          call(&route.wildcard, next, wildcardValue.value, post, checked: isChecked)
         } else {
-          call(&route.wildcard, next, value, post, mode)
+          call(&route.wildcard, next, value, post, checked: isChecked)
         }
       } else {
-        call(&route.wildcardAbout, next, value, post, mode)
+        call(&route.wildcardAbout, next, value, post, checked: isChecked)
       }
     }
   }
@@ -149,8 +118,7 @@ extension ObserverRegistry {
   /// Calls `body` with each observer along a route, up to the identifier `newest`, that has not ended.
   @inline(never)
   func forEachObserver(
-    along lists: Route, _ newest: UInt64, _ mode: WalkMode,
-    _ body: (AnyObserver, Registration) -> Void
+    along lists: Route, _ newest: UInt64, _ body: (AnyObserver, Registration) -> Void
   ) {
     let section = enter()
     var route = lists.reread
@@ -161,7 +129,7 @@ extension ObserverRegistry {
         if address == 0 { continue }
         // SAFETY: as in `call`.
         unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
-          guard mode.includes(observer), !observer.isEnded else { return }
+          if observer.isEnded { return }
           body(observer, observer.registration(id, in: route[index].listReference))
         }
       }
@@ -219,7 +187,7 @@ extension ObserverRegistry {
   ) -> UInt64 {
     var id = first
     repeat {
-      call(&cursor, id, value, post, .everyone)
+      call(&cursor, id, value, post, checked: false)
       id = cursor.nextID
     } while id <= last
     return id
@@ -233,7 +201,7 @@ extension ObserverRegistry {
   @inline(__always)
   func call<Value>(
     _ cursor: inout Cursor, _ id: UInt64, _ value: Value, _ post: borrowing Post,
-    _ mode: WalkMode
+    checked isChecked: Bool
   ) {
     let address = cursor.takeAddress()
     if address == 0 { return }
@@ -242,7 +210,7 @@ extension ObserverRegistry {
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // The common case, in as few steps as there can be: what the other needs is prepared there.
-      if _fastPath(mode.isUnchecked && observer.isReady) {
+      if _fastPath(!isChecked && observer.isReady) {
         reach(.willCall)
         do {
           try observer.callDirectly(value)
@@ -252,7 +220,7 @@ extension ObserverRegistry {
       } else {
         // SAFETY: the list is kept as the cursor is; to retain it would slow every thread that posts.
         unsafe cursor.list.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          callCarefully(observer, id, in: $0, value, post, mode)
+          callCarefully(observer, id, in: $0, value, post, checked: isChecked)
         }
       }
     }
@@ -264,13 +232,12 @@ extension ObserverRegistry {
   @inline(never)
   private func callCarefully<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
-    _ post: borrowing Post, _ mode: WalkMode
+    _ post: borrowing Post, checked isChecked: Bool
   ) {
-    guard mode.includes(observer) else { return }
     let claim = observer.claim()
     if claim == .skip { return noteSkipped(observer, id, in: list, post) }
     // An observer with a buffer of its own only puts the value there.
-    if mode.isUnchecked || observer.isDeferred {
+    if !isChecked || observer.isDeferred {
       reach(.willCall)
       do {
         try observer.call(value, post, id, in: list)
@@ -322,12 +289,10 @@ extension ObserverRegistry {
   ) -> PreparedCall? {
     var call: PreparedCall?
     let section = enter()
-    let entries = list.entries
+    var cursor = Cursor(list, only: id)
     narrow(section)
-    let address = entries.flatMap { entries in
-      entries.index(of: id).map { entries.address(at: $0) }
-    }
-    if let address, address != 0 {
+    let address = cursor.isAtEnd ? 0 : cursor.takeAddress()
+    if address != 0 {
       // SAFETY: as in `call`.
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
         reach(.willCheck)

@@ -33,8 +33,6 @@ final class ObserverRegistry: @unchecked Sendable {
   struct State {
     /// The retired objects that wait for posts to leave, by their tickets.
     var limbo: [LimboList] = []
-    /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
-    var selfReference: ObserverRegistry?
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = .init()
     /// The registrations with owners, which are checked from time to time.
@@ -96,8 +94,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case willTakeBack
     /// A thread that uses a current value has found that a thread updates it, and not which one.
     case willAskForUpdater
-    /// A thread inside an update has said that it waits for another current value.
-    case waitsInsideUpdate
   }
 
   func reach(_ checkpoint: Checkpoint) {
@@ -164,6 +160,8 @@ extension ObserverRegistry {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
     fileprivate let reservation: UnsafeMutablePointer<Reservation>
     let watermark: UInt64
+    /// Whether each registration is checked, because calls are observed as events.
+    var isChecked: Bool
   }
 
   /// Begins the critical section of a post: announces it.
@@ -173,7 +171,7 @@ extension ObserverRegistry {
   /// - Parameter limit: The newest registration that the post may reach. A post that asks several
   ///   lists whether they have observers takes it from `now` before it asks.
   @inline(__always)
-  func enter(upTo limit: UInt64 = .max) -> CriticalSection {
+  func enter(upTo limit: UInt64 = .max, checked isChecked: Bool = false) -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
     let reservation = unsafe record.pointee.announce(address)
     // Pairs with `scan`, which clears the bit before it reads the reservation.
@@ -185,7 +183,8 @@ extension ObserverRegistry {
     // Pairs with `storeClockAgain`, after the reservation is stored; and with `show`.
     let watermark = min(limit, clock.load(ordering: .sequentiallyConsistent))
     reach(.watermarked)
-    return unsafe CriticalSection(record: record, reservation: reservation, watermark: watermark)
+    return unsafe CriticalSection(
+      record: record, reservation: reservation, watermark: watermark, isChecked: isChecked)
   }
 
   /// Narrows the reservation of a section that has found all its lists: what is made from now on is
@@ -294,7 +293,7 @@ extension ObserverRegistry {
   /// Ends the registrations in `list` whose owners have died.
   @inline(never)
   func endDead(in list: ObserverList) {
-    endDead(withState { _, held in ObserverList.members(of: list.parts(held), held) })
+    endDead(withState { _, held in list.parts(held).flatMap { $0.members(held) } })
   }
 
   /// Ends the registrations whose owners have died, under no lock, because the question can release

@@ -49,7 +49,7 @@ struct OwnerSweep {
       let registration = registrations.removeLast()
       // Registrations that have ended already are skipped.
       guard let observer = registration.observer(held) else { continue }
-      found.append(LiveRegistration(registration: registration, observer: observer))
+      found.append((registration, observer))
     }
     return found
   }

@@ -130,17 +130,9 @@ package struct PathStep: Hashable, Sendable {
 }
 
 /// The context of the code that made a post, which can be restored around a call.
-package final class PostContext: Sendable {
+package struct PostContext: Sendable {
   let around: @Sendable (() -> Void) -> Void
   let aroundAsync: @Sendable (() async -> Void) async -> Void
-
-  init(
-    around: @escaping @Sendable (() -> Void) -> Void,
-    aroundAsync: @escaping @Sendable (() async -> Void) async -> Void
-  ) {
-    self.around = around
-    self.aroundAsync = aroundAsync
-  }
 
   /// Whether there may be a context to read where a delivery is kept.
   static var isCarried: Bool {
@@ -187,35 +179,30 @@ extension PostContext? {
   /// The uncommon fields, in a separate object, so that common envelopes are short.
   private final class Details: Sendable {
     let lists: Route
-    /// `.everyone` or `.ordered`; whether each call is checked is decided at the delivery.
-    let mode: WalkMode
     let post: Post
     /// The value as the observers of any topic receive it, if the envelope is for some.
     let wildcardValue: (any Sendable)?
 
-    init(
-      _ lists: Route, _ mode: WalkMode, _ post: consuming Post, _ wildcardValue: (any Sendable)?
-    ) {
+    init(_ lists: Route, _ post: consuming Post, _ wildcardValue: (any Sendable)?) {
       self.lists = lists
-      self.mode = mode
       self.post = post
       self.wildcardValue = wildcardValue
     }
   }
 
   init<Wildcard: Sendable>(
-    to lists: Route, _ newest: UInt64, _ mode: WalkMode, _ post: borrowing Post,
+    to lists: Route, _ newest: UInt64, _ post: borrowing Post,
     _ wildcardValue: WildcardValue<Wildcard>?
   ) {
     self.newest = newest
     isForOne = false
     let isBare = post.subjectID == nil && post.details == nil && wildcardValue == nil
-    if isBare, mode == .everyone, lists.onlyID == nil, let only = lists.only {
+    if isBare, lists.onlyID == nil, let only = lists.only {
       unsafe self.only = only.list
       details = nil
     } else {
       unsafe only = nil
-      details = Details(lists, mode, copy post, wildcardValue?.value)
+      details = Details(lists, copy post, wildcardValue?.value)
     }
   }
 
@@ -233,7 +220,7 @@ extension PostContext? {
     newest = id
     isForOne = true
     let isBare = post.subjectID == nil && post.details == nil
-    details = isBare ? nil : Details(Route(), .everyone, copy post, nil)
+    details = isBare ? nil : Details(Route(), copy post, nil)
   }
 
   /// The list and the identifier of the only registration that the envelope is for.
@@ -263,15 +250,14 @@ extension PostContext? {
     }
     if let details {
       let registry = details.lists.registry
-      let section = registry.enter()
+      let section = registry.enter(upTo: newest, checked: registry.isReporting)
       var route = details.lists.reread
       registry.narrow(section)
-      let mode = details.mode == .ordered ? .ordered : registry.everyone
       details.post.context.restore {
         if let wildcardValue = details.wildcardValue {
-          registry.walk(value, wildcard: wildcardValue, details.post, newest, mode, &route)
+          registry.walk(value, wildcard: wildcardValue, details.post, section, &route)
         } else {
-          registry.walk(value, WildcardValue.absent, details.post, newest, mode, &route)
+          registry.walk(value, WildcardValue.absent, details.post, section, &route)
         }
       }
       registry.exit(section)
@@ -280,10 +266,10 @@ extension PostContext? {
       // SAFETY: the buffer that the envelope stands in keeps the list.
       unsafe only._withUnsafeGuaranteedRef { list in
         let registry = list.registry
-        let section = registry.enter()
+        let section = registry.enter(upTo: newest, checked: registry.isReporting)
         let cursor = unsafe Cursor(only)
         registry.narrow(section)
-        registry.walk(value, Post(), newest, registry.everyone, cursor)
+        registry.walk(value, Post(), section, cursor)
         registry.exit(section)
       }
     }
@@ -302,7 +288,7 @@ extension PostContext? {
       } ?? ()
     }
     guard let details, details.post.number != 0 else { return }
-    details.lists.registry.note(.dropped, of: details.post, details.lists, newest, details.mode)
+    details.lists.registry.note(.dropped, of: details.post, details.lists, newest)
   }
 
   /// The tracker that waits until the delivery has ended, if any.
@@ -312,9 +298,9 @@ extension PostContext? {
 extension ObserverRegistry {
   /// Walks with a value for the observers of any topic whose type is not known.
   fileprivate func walk<Value, Wildcard: Sendable>(
-    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post, _ newest: UInt64,
-    _ mode: WalkMode, _ route: inout Route
+    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post,
+    _ section: CriticalSection, _ route: inout Route
   ) {
-    WildcardValue.with(wildcardValue) { walk(value, $0, post, newest, mode, &route) }
+    WildcardValue.with(wildcardValue) { walk(value, $0, post, section, &route) }
   }
 }

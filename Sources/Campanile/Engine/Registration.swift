@@ -41,10 +41,7 @@ extension ObserverList {
 }
 
 /// A registration that has not ended, with its observer.
-struct LiveRegistration {
-  let registration: Registration
-  let observer: AnyObserver
-}
+typealias LiveRegistration = (registration: Registration, observer: AnyObserver)
 
 extension [Registration] {
   /// The registrations in the order in which they were made.

@@ -81,10 +81,8 @@ import Synchronization
   var post: UInt64 = 0
   /// The time that calls nested in the running call have taken.
   var nestedNanoseconds: UInt64 = 0
-  /// How many updates of current values the thread is inside of.
-  var updateCount = 0
-  /// The system's number for the thread.
-  private(set) var systemNumber: UInt64 = 0
+  /// The mark of the thread, if anybody has asked for it; retained here.
+  var mark: Unmanaged<ThreadMark>?
 
   private init(_ first: UnsafeMutablePointer<Reservation>, bit: UInt64) {
     unsafe (self.first, free) = (first, first)
@@ -154,17 +152,6 @@ extension ThreadRecord {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
   }
 
-  /// The system's number for the calling thread, as debuggers and `ps` show it.
-  private static var threadNumber: UInt64 {
-    #if canImport(Darwin)
-      var number: UInt64 = 0
-      unsafe pthread_threadid_np(nil, &number)
-      return number
-    #else
-      return UInt64(gettid())
-    #endif
-  }
-
   @inline(never)
   private static func claim() -> UnsafeMutablePointer<ThreadRecord> {
     let address = pool.withLock { pool -> UInt in
@@ -186,57 +173,30 @@ extension ThreadRecord {
     }
     // SAFETY: the pool holds addresses of records, which are never freed.
     let record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address)!
-    // The last owner may have ended in an observer.
+    // The last owner may have ended in a scope.
     unsafe record.pointee.scope = nil
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
-    unsafe record.pointee.updateCount = 0
-    unsafe record.pointee.systemNumber = threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }
 
   /// Gives a record back; called when its thread ends.
-  static func release(_ pointer: UnsafeMutableRawPointer?) {
+  ///
+  /// A thread that ends inside an observer leaves its record there, since that post never ends.
+  fileprivate static func release(_ pointer: UnsafeMutableRawPointer?) {
     guard let pointer = unsafe pointer else { return }
     // SAFETY: as in `existing`.
     let record = unsafe pointer.assumingMemoryBound(to: ThreadRecord.self)
-    if unsafe record.pointee.isInsidePost {
-      // Objects released here may post: with this record, not with one that would never be given back.
+    while let mark = unsafe record.pointee.mark.take() {
+      // Its actions may post: with this record, not with one that would never be given back.
       unsafe ThreadSlot.records.value = pointer
-      // The innermost first, as when observers return: what is released for an outer post may wait
-      // for a ticket of an inner one.
-      for post in unsafe record.pointee.leaveAll().reversed() {
-        post.registry.reclaim(post.reservation)
-      }
+      unsafe mark.takeRetainedValue().end()
       unsafe ThreadSlot.records.value = nil
     }
+    if unsafe record.pointee.isInsidePost { return }
     let address = UInt(bitPattern: pointer)
     pool.withLock { $0.free.append(address) }
-  }
-
-  /// Closes the reservations of posts whose thread has ended in an observer.
-  ///
-  /// - Returns: The posts that something waits for, outermost first.
-  private mutating func leaveAll() -> [(registry: ObserverRegistry, reservation: UInt)] {
-    var waitedFor: [(registry: ObserverRegistry, reservation: UInt)] = []
-    let end = unsafe free
-    var open = unsafe first
-    while unsafe open != end {
-      let reservation = unsafe open
-      // SAFETY: there is a reservation behind each that is open.
-      unsafe open = unsafe reservation.pointee.nested.unsafelyUnwrapped
-      // No pair: the thread's own word, of which a scan changes nothing but the flag.
-      let source = unsafe reservation.pointee.source.load(ordering: .relaxed)
-      guard unsafe leave(reservation) else { continue }
-      // SAFETY: a registry keeps itself for as long as posts have its tickets.
-      let registry = unsafe Unmanaged<ObserverRegistry>
-        .fromOpaque(UnsafeRawPointer(bitPattern: source & ~Reservation.ticketFlag)!)
-        .takeUnretainedValue()
-      waitedFor.append((registry, UInt(bitPattern: reservation)))
-    }
-    unsafe free = unsafe first
-    return waitedFor
   }
 
   /// Calls `body` with each open reservation of the threads with these bits.
@@ -279,23 +239,14 @@ extension ThreadRecord {
 /// It is a value, and every registry keeps a copy, because reading a global would cost a call at
 /// each post.
 struct ThreadSlot: Sendable {
-  #if canImport(Darwin)
-    typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
-  #else
-    typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
-  #endif
-
   private let key: pthread_key_t
 
   /// The records of the threads that post.
-  static let records = unsafe ThreadSlot { unsafe ThreadRecord.release($0) }
+  static let records = ThreadSlot()
 
-  /// Makes a slot.
-  ///
-  /// - Parameter destructor: Called with the thread's word in the slot when the thread ends.
-  init(_ destructor: Destructor) {
+  private init() {
     var key = pthread_key_t()
-    let status = unsafe pthread_key_create(&key, destructor)
+    let status = unsafe pthread_key_create(&key) { unsafe ThreadRecord.release($0) }
     require(status == 0, "The process has no thread-specific key left for Campanile")
     self.key = key
   }
@@ -316,8 +267,16 @@ package enum CallingThread {
   /// It is the address of the thread's record.
   package static var id: UInt { unsafe UInt(bitPattern: ThreadRecord.current) }
 
-  /// The system's number for the thread.
-  static var systemNumber: UInt64 { unsafe ThreadRecord.current.pointee.systemNumber }
+  /// The system's number for the thread, as debuggers and `ps` show it.
+  static var systemNumber: UInt64 {
+    #if canImport(Darwin)
+      var number: UInt64 = 0
+      unsafe pthread_threadid_np(nil, &number)
+      return number
+    #else
+      return UInt64(gettid())
+    #endif
+  }
 
   // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
 

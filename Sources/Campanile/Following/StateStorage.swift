@@ -69,12 +69,10 @@ where Update.Value == Value {
     let context = context
     var made: (value: Value, place: Place)?
     defer { if let made { tell(made.value, made.place) } }
-    let updates = ThreadUpdates()
-    return try current.withLock(waiting: { wait($0) }) { head, value in
-      updater.store(updates.thread, ordering: .relaxed)
-      updates.beginUpdate()
+    let thread = CallingThread.id
+    return try current.withLock { head, value in
+      updater.store(thread, ordering: .relaxed)
       defer {
-        updates.endUpdate()
         updater.store(0, ordering: .relaxed)
         if let place = place(value, context, nil, &head) { made = (value, place) }
       }
@@ -94,18 +92,7 @@ where Update.Value == Value {
     _ body: (inout sending StateHead, inout Value) -> Result
   ) -> Result {
     checkAccess()
-    return current.withLock(waiting: { wait($0) }) { body(&$0, &$1) }
-  }
-
-  /// Waits for another thread, which may be updating the value.
-  @inline(never)
-  private func wait(_ wait: () -> Void) {
-    let updates = ThreadUpdates()
-    if !updates.isInside { return wait() }
-    updates.beginWait { [self] in updaterNow }
-    registry.reach(.waitsInsideUpdate)
-    wait()
-    updates.endWait()
+    return current.withLock { body(&$0, &$1) }
   }
 
   @inline(never)
@@ -187,7 +174,7 @@ where Update.Value == Value {
       let value = update.value
       registry.postReporting(update, reporting: value, post, to: list, upTo: limit)
     } else {
-      registry.post(update, post, to: list, upTo: limit, .everyone)
+      registry.post(update, post, to: list, upTo: limit, checked: false)
     }
   }
 

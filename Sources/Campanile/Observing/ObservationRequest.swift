@@ -70,14 +70,14 @@ extension ObservationRequest {
     let ownerLifetime = owner.flatMap { registry.lifetime(ofOwner: $0) }
     // An observer with its own buffer belongs to no group.
     let target = delivery.buffering == .unbounded ? delivery.target : nil
-    let mailbox = target?.mailbox
+    let (mailbox, isOrdered) = (target?.mailbox, delivery.isOrdered)
     let registration = registry.add(
       makeObserver(body, ownerLifetime), isSwept: owner != nil,
       owner: owner.map { ObjectIdentifier($0) }
     ) { garbage, held in
       let list = place(&garbage, held)
       guard let target, let mailbox else { return list }
-      return list.group(for: target, mailbox, &garbage, held).list
+      return list.group(for: target, mailbox, isOrdered: isOrdered, &garbage, held).list
     }
     if let registration {
       subjectLifetime?.add(registration)
@@ -148,7 +148,7 @@ extension ObservationRequest {
     let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, options.isOnce)
     let counters = mailbox.counters
     return { value, post, id, list in
-      counters.beginCall()
+      counters.calls.begin()
       let waiters = post.tracker?.waiters ?? []
       let registration = Registration(list: list, id: id, counters: counters)
       return {
@@ -173,7 +173,7 @@ extension ObservationRequest {
           }
           registry.end(call)
         }
-        counters.endCall()
+        counters.calls.end()
         post.tracker?.end()
       }
     }
@@ -192,7 +192,7 @@ extension ObservationRequest {
       owner: owner, delivery: body.name ?? delivery.description,
       isAsynchronous: body.isAsynchronous, buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     return ObserverTraits(
-      location: location, isOnce: options.isOnce, isOrdered: delivery.isOrdered,
+      location: location, isOnce: options.isOnce,
       receivesSubject: body.receivesSubject, isLasting: body.isLasting, details: details)
   }
 }

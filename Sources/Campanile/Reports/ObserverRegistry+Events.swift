@@ -94,12 +94,11 @@ extension ObserverRegistry {
   /// Reports the event of each registration along a route, up to the identifier `newest`.
   @inline(never)
   func note(
-    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
-    _ newest: UInt64, _ mode: WalkMode
+    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route, _ newest: UInt64
   ) {
     if !isReporting { return }
     let details = post.details
-    forEachObserver(along: lists, newest, mode) { observer, registration in
+    forEachObserver(along: lists, newest) { observer, registration in
       send(kind, observer, registration, details)
     }
   }

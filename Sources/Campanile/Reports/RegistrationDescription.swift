@@ -98,7 +98,7 @@ extension ObserverRegistry {
 
   /// The number.
   func count(_ parts: (borrowing Held) -> [ObserverList]) -> Int {
-    withState { _, held in ObserverList.members(of: parts(held), held) }
+    withState { _, held in parts(held).flatMap { $0.members(held) } }
       .count { $0.observer.isLive }
   }
 

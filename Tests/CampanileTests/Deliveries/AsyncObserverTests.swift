@@ -113,16 +113,16 @@ struct AsyncObserverTests {
   func resumedOnce() {
     let counters = DeliveryCounters()
     let resumed = LiveCount()
-    counters.afterCalls { resumed.increment() }
+    counters.calls.wait { resumed.increment() }
     #expect(resumed.current == 1)
-    for _ in 0..<2 { counters.beginCall() }
-    for _ in 0..<3 { counters.afterCalls { resumed.increment() } }
-    counters.endCall()
-    #expect(resumed.current == 1 && counters.isRunning)
-    counters.endCall()
-    #expect(resumed.current == 4 && !counters.isRunning)
-    counters.beginCall()
-    counters.endCall()
+    for _ in 0..<2 { counters.calls.begin() }
+    for _ in 0..<3 { counters.calls.wait { resumed.increment() } }
+    counters.calls.end()
+    #expect(resumed.current == 1 && !counters.calls.isEmpty)
+    counters.calls.end()
+    #expect(resumed.current == 4 && counters.calls.isEmpty)
+    counters.calls.begin()
+    counters.calls.end()
     #expect(resumed.current == 4)
   }
 

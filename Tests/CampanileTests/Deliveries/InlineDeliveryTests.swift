@@ -70,6 +70,21 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["inline", "posted", "ordered"])
   }
 
+  @Test("K5 observers that always queue are called after the others of their queue")
+  func orderedLast() {
+    let tokens = [
+      center.observe(Tick.self, on: queue.delivery.ordered) { [heard] in
+        heard.record("ordered \($0.number)")
+      },
+      center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record("\($0.number)") },
+      center.anyMessage.observe(on: queue.delivery) { [heard] _ in heard.record("any") },
+    ]
+    for number in 1...2 { center.post(Tick(number: number)) }
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["1", "any", "ordered 1", "2", "any", "ordered 2"])
+  }
+
   @Test("K11 an ordered neighbor that has ended makes nobody queue")
   func orderedNeighbor() {
     let ordered = center.observe(Tick.self, on: queue.delivery.ordered) { _ in }

@@ -22,7 +22,7 @@ final class MailboxMachine {
     repeat { batch.discardAll() } while state.giveUp(&batch)
   }
 
-  var isIdle: Bool { state.isIdle }
+  var isIdle: Bool { state.schedule.isIdle }
   var isFull: Bool { state.isFull }
   var waitingCount: Int { state.waitingCount }
   var discardedCount: Int { state.discardedCount }
@@ -30,7 +30,7 @@ final class MailboxMachine {
   func append(_ envelope: Envelope, _ value: Int, by poster: Urgency = .medium) -> Urgency? {
     state.append(envelope, value, by: poster)
   }
-  func beginInline() -> Bool { state.beginInline() }
+  func beginInline() -> Bool { state.schedule.beginInline() }
   func endInline(by poster: Urgency = .medium) -> Urgency? { state.endInline(by: poster) }
   func begin(_ job: Urgency) -> Int? {
     state.begin(job, &batch, keeping: &kept)

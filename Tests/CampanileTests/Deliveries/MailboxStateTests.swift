@@ -16,7 +16,7 @@ struct MailboxStateTests {
   private var envelope: Envelope {
     var route = Route()
     route.all = Cursor(unread: source.list)
-    return Envelope(to: route, .max - 1, .everyone, Post(), WildcardValue.absent)
+    return Envelope(to: route, .max - 1, Post(), WildcardValue.absent)
   }
 
   private func makeEnvelope(_ tracker: DeliveryTracker? = nil) -> Envelope {

@@ -62,6 +62,18 @@ struct EntriesTests {
     }
   }
 
+  @Test("K16 An end gives back some of many empty places, and the ends after it the others")
+  func manyPlaces() {
+    let buffer = makeBuffer(Array(1...200), capacity: 200)
+    for index in 0..<200 { _ = buffer.unlink(at: index) }
+    var counts: [Int] = []
+    for _ in 0..<5 {
+      trim(buffer, above: 0)
+      counts.append(buffer.entries.count)
+    }
+    #expect(counts == [136, 72, 8, 0, 0])
+  }
+
   @Test(
     "K2 A reader sees whole entries while others are appended, taken and trimmed",
     arguments: widths)

@@ -15,7 +15,7 @@ struct LockedTests {
         if thread == 0 {
           state.withLock { $0 = ($0.turns, $0.others + 1) }
         } else {
-          state.withLock(waiting: { $0() }) { $0 = ($0.turns + 1, $0.others) }
+          state.withLockInTime { $0 = ($0.turns + 1, $0.others) }
         }
       }
     }

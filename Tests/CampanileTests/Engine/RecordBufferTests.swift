@@ -52,7 +52,7 @@ struct RecordBufferTests {
   private static func envelope(to list: ObserverList, _ post: Post) -> Envelope {
     var route = Route()
     route.all = Cursor(unread: list)
-    return Envelope(to: route, .max - 1, .everyone, post, WildcardValue.absent)
+    return Envelope(to: route, .max - 1, post, WildcardValue.absent)
   }
 
   /// Takes everything out, as a mailbox does: what is done with it is done outside the lock.

@@ -172,24 +172,6 @@ struct TicketTests {
     withExtendedLifetime(outer) {}
   }
 
-  @Test("A source's registry lives until its last ticket is given back")
-  func selfReference() {
-    weak var registry: ObserverRegistry?
-    func begin() -> ObserverRegistry.CriticalSection {
-      let source = Broadcaster<Int>()
-      registry = source.registry
-      let token = source.observe { _ in }
-      let section = source.registry.enter()
-      source.registry.narrow(section)
-      token.cancel()
-      return section
-    }
-    let section = begin()
-    #expect(registry != nil)
-    registry?.exit(section)
-    #expect(registry == nil)
-  }
-
   #if canImport(Glibc)
     /// What threads run that end inside an observer, and their observers.
     ///
@@ -216,86 +198,6 @@ struct TicketTests {
       pthread_join(thread, nil)
     }
 
-    /// Registers an observer in which the thread ends that sends 1, nested `depth` deep.
-    private static func observeAndEnd(
-      _ source: Broadcaster<Int>, depth: Int, _ deepest: @escaping @Sendable () -> Void
-    ) {
-      let token = source.observe { [weak source] level in
-        if level == 0 { return }
-        if level < depth { source?.send(level + 1) }
-        deepest()
-        pthread_exit(nil)
-      }
-      abandonedTokens.withLock { $0.append(token) }
-    }
-
-    @Test(
-      "K4 K16 A thread that ends inside an observer has left its posts",
-      arguments: [1, 8, 9, 40], widths)
-    func threadEnds(depth: Int, width: Int) {
-      let (life, resumed) = (LiveCount(), LiveCount())
-      let inside = Gate()
-      Self.observeAndEnd(source, depth: depth) { inside.pass() }
-      let victim = Self.observe(source, life)
-      let threads = (0..<width).map { _ in
-        onThread { [source] in Self.runAbandoned { source.send(1) } }
-      }
-      inside.waitUntilReached(by: width)
-      source.registry.end(victim.registration) { resumed.increment() }
-      #expect(life.current == 1)
-      #expect(resumed.current == 0)
-      inside.open()
-      for thread in threads { thread() }
-      #expect(life.current == 0)
-      #expect(resumed.current == 1)
-      #expect(Self.limboCount(source.registry) == 0)
-    }
-
-    @Test("K4 A thread that ends in nested posts lets those go on who wait for the inner one")
-    func endsInNestedPosts() {
-      let inner = Broadcaster<Int>()
-      let inside = Gate()
-      Self.observeAndEnd(inner, depth: 1) { inside.pass() }
-      // The observer in which the thread ends stays: frames of the thread keep what it captured.
-      let waitedFor = inner.observe { _ in }
-      let isOver = Locked(false)
-      let outer = source.observe { _ in inner.send(1) }
-      // Released when the thread has left the outer post: it waits for somebody who waits for the
-      // inner one.
-      let returned = DispatchSemaphore(value: 0)
-      let results = Recorder<DispatchTimeoutResult>()
-      let victim = source.observe {
-        [
-          end = AtTheEnd {
-            results.record(returned.wait(timeout: .now() + patience / .seconds(1)))
-          }
-        ] _ in
-        end.touch()
-      }
-      let poster = onThread { [source] in Self.runAbandoned { source.send(1) } }
-      inside.waitUntilReached()
-      let waiter = onThread {
-        _ = waitedFor.registration.cancelAndWait()
-        isOver.withLock { $0 = true }
-        returned.signal()
-      }
-      waitedFor.registration.waitUntilWaitedFor(or: { isOver.withLock { $0 } })
-      victim.cancel()
-      inside.open()
-      poster()
-      waiter()
-      #expect(results.values == [.success])
-      Self.abandonedTokens.withLock { $0.append(outer) }
-    }
-
-    /// Calls a closure when it is released.
-    private final class AtTheEnd: Sendable {
-      private let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-      deinit { body() }
-      func touch() {}
-    }
-
     private static let abandonedScopes = Locked<[LiveCount]>([])
 
     @Test("K7 A thread that takes over the record of one that ended in a scope is in no scope")
@@ -313,41 +215,23 @@ struct TicketTests {
       }
     }
 
-    @Test("K4 A thread that takes over the record of one that ended inside an observer waits")
-    func recordTakenOver() async {
+    @Test("K4 The record of a thread that ended inside an observer is no other thread's")
+    func recordLeft() async {
       // In a process of its own, whose only threads that post are these.
       await #expect(processExitsWith: .success) {
         let source = Broadcaster<Int>()
         let ids = Recorder<UInt>()
-        TicketTests.observeAndEnd(source, depth: 9) { ids.record(CallingThread.id) }
+        let token = source.observe { _ in
+          ids.record(CallingThread.id)
+          pthread_exit(nil)
+        }
+        TicketTests.abandonedTokens.withLock { $0.append(token) }
         TicketTests.runAbandoned { source.send(1) }
-        let held = Gate()
-        let order = Recorder<String>()
-        let observer = source.observe { _ in
-          held.pass()
-          order.record("left")
-        }
-        let takeOver = Gate()
-        let waiting = onThread {
-          onEndedThreads {
-            ids.record(CallingThread.id)
-            takeOver.pass()
-            #expect(!ThreadRecord.isInsidePost)
-            #expect(observer.cancelAndWait() == .finished)
-            order.record("waited")
-          }
-        }
-        takeOver.waitUntilReached()
-        let poster = onThread { source.send(0) }
-        held.waitUntilReached()
-        takeOver.open()
-        while order.count == 0, source.registry.withState({ $0.limbo.isEmpty }) { sched_yield() }
-        held.open()
-        waiting()
-        poster()
-        #expect(order.values == ["left", "waited"])
-        #expect(Set(ids.values).count == 1)
-        #expect(ids.count == 2)
+        onThread {
+          ids.record(CallingThread.id)
+          #expect(!ThreadRecord.isInsidePost)
+        }()
+        #expect(Set(ids.values).count == 2)
       }
     }
   #endif

@@ -7,7 +7,7 @@ extension ObserverList {
   /// The registrations that have not ended.
   var listed: [Registration] {
     registry.withState { _, held in
-      ObserverList.members(of: parts(held), held).map(\.registration)
+      parts(held).flatMap { $0.members(held) }.map(\.registration)
     }
   }
 }

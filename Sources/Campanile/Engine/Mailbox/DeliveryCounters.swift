@@ -11,44 +11,62 @@ struct BufferCounts: Sendable {
 final class DeliveryCounters: Sendable {
   private let dropped = Atomic<Int>(0)
 
-  private struct Calls {
-    var running = 0
-    var waiters: [@Sendable () -> Void] = []
-  }
-
-  private let calls = Locked(Calls())
+  /// The calls that outlast the post that began them.
+  let calls = Pending()
 
   // No pair: a count says nothing of other memory.
   var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
   // No pair: as above.
   func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
+}
 
-  // MARK: Calls that outlast the post that began them
+/// Counts calls or deliveries that are under way, and calls closures when none is.
+struct Pending: ~Copyable, Sendable {
+  // Not private, as in `Teller`: the compiler makes a broken object file of a class that stores one.
+  struct State {
+    var count: Int
+    var waiters: [@Sendable () -> Void] = []
+    var isWaitOver = false
 
-  func beginCall() {
-    calls.withLock { $0.running += 1 }
+    mutating func takeWaiters() -> [@Sendable () -> Void] {
+      defer { waiters = [] }
+      return waiters
+    }
   }
 
-  func endCall() {
-    let waiters = calls.withLock { calls in
-      calls.running -= 1
-      if calls.running > 0 { return [@Sendable () -> Void]() }
-      defer { calls.waiters = [] }
-      return calls.waiters
+  let state: Locked<State>
+
+  init(_ count: Int = 0) { state = Locked(State(count: count)) }
+
+  var isEmpty: Bool { state.withLock { $0.count == 0 } }
+
+  func begin() { state.withLock { $0.count += 1 } }
+
+  func end() {
+    let waiters = state.withLock { state in
+      state.count -= 1
+      return state.count == 0 ? state.takeWaiters() : []
     }
     for waiter in waiters { waiter() }
   }
 
-  var isRunning: Bool { calls.withLock { $0.running > 0 } }
-
-  /// Calls `resume` once no asynchronous call runs.
-  func afterCalls(_ resume: @escaping @Sendable () -> Void) {
-    let mustWait = calls.withLock { calls in
-      if calls.running == 0 { return false }
-      calls.waiters.append(resume)
+  /// Calls `resume` when nothing is under way, or at once if the wait is over.
+  func wait(then resume: @escaping @Sendable () -> Void) {
+    let mustWait = state.withLock { state in
+      if state.count == 0 || state.isWaitOver { return false }
+      state.waiters.append(resume)
       return true
     }
     if !mustWait { resume() }
+  }
+
+  /// Ends every wait, also those that begin later.
+  func endWait() {
+    let waiters = state.withLock { state in
+      state.isWaitOver = true
+      return state.takeWaiters()
+    }
+    for waiter in waiters { waiter() }
   }
 }

@@ -14,21 +14,27 @@ public final class DeliveryJob: Sendable {
   public var priority: TaskPriority { urgency.priority }
 
   let urgency: Urgency
-  let drained: any Drainable
+  private let mailbox: Mailbox
+  /// What the job does instead of delivering, if anything.
+  private let action: (@Sendable () -> Void)?
   /// Whether it has been run, and has nothing to discard.
   private let isDone = Atomic<Bool>(false)
   /// Not retained, because a target that stores its jobs would retain itself.
   weak let target: (any DeliveryTarget)?
 
-  init(_ drained: any Drainable, _ priority: Urgency, on target: any DeliveryTarget) {
-    self.drained = drained
+  init(
+    _ mailbox: Mailbox, _ priority: Urgency, on target: any DeliveryTarget,
+    _ action: (@Sendable () -> Void)? = nil
+  ) {
+    self.mailbox = mailbox
     urgency = priority
     self.target = target
+    self.action = action
   }
 
   deinit {
     // Pairs with `take`: nobody else has the job any more.
-    if !isDone.load(ordering: .acquiring) { drained.discardPending(urgency) }
+    if !isDone.load(ordering: .acquiring) { mailbox.discardPending(urgency) }
   }
 
   /// Whether the caller is the one that runs the job.
@@ -47,26 +53,17 @@ public final class DeliveryJob: Sendable {
   /// - Returns: Whether anything was waiting that no other job delivers.
   @discardableResult
   package func run(atMost limit: Int) -> Bool {
-    take() && drained.drain(urgency, on: target, atMost: limit)
+    guard take() else { return false }
+    guard let action else { return mailbox.drain(urgency, on: target, atMost: limit) }
+    action()
+    return true
   }
 
   /// How many deliveries are waiting where the job delivers.
-  package var pendingCount: Int { drained.waitingCount }
+  package var pendingCount: Int { action == nil ? mailbox.waitingCount : 1 }
 
   /// The identity of the mailbox that the job drains.
-  package var source: ObjectIdentifier { ObjectIdentifier(drained) }
-}
-
-/// A mailbox that a job can drain.
-protocol Drainable: AnyObject, Sendable {
-  /// Delivers so much of what is waiting; if the target is no longer kept alive, all of it.
-  ///
-  /// - Returns: Whether this job was the one to deliver, and anything was waiting.
-  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool
-  /// Discards what is waiting, because a job was released without having run.
-  func discardPending(_ priority: Urgency)
-  /// How much is waiting.
-  var waitingCount: Int { get }
+  package var source: ObjectIdentifier { ObjectIdentifier(mailbox) }
 }
 
 /// What is left of one job's turn, after which it yields the target.

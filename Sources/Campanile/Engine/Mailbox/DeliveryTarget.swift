@@ -22,13 +22,13 @@
 /// deliveries. They are counted in ``Mailbox/discardedCount``, or in ``Registration/droppedCount``
 /// of an observer with a bounded buffer.
 ///
-/// A job delivers 1,024 messages at most, each to all its observers on the target. On the main
-/// queue it begins no message after four milliseconds. The remaining messages keep their order, and
-/// another job is enqueued for them.
+/// A job delivers 1,024 messages at most, each to all its observers on the target; for those with
+/// `ordered: true` it counts once more. On the main queue it begins no message after four
+/// milliseconds. The remaining messages keep their order, and another job is enqueued for them.
 ///
-/// A post stores one record for each target on which it has observers. A source copies the list of
-/// its targets when the first observer on a target is registered, and when the last one ends, so
-/// these two cost O(*n*) in the number of targets.
+/// A post stores one record for each target on which it has observers, or two if some of them have
+/// `ordered: true`. A source copies the list of its targets when the first observer on a target is
+/// registered, and when the last one ends, so these two cost O(*n*) in the number of targets.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// The deliveries that wait for this target.
   ///

@@ -3,15 +3,8 @@
 /// While a post runs, `begin()` counts every delivery to another place. `end()` uncounts a
 /// delivery when it has run or was discarded.
 package final class DeliveryTracker: Sendable {
-  private struct State {
-    /// The deliveries under way, and one for the posts themselves.
-    var count = 1
-    /// Resumes the caller that waits.
-    var resume: (@Sendable () -> Void)?
-    var isWaitOver = false
-  }
-
-  private let state = Locked(State())
+  /// The deliveries under way, and one for the posts themselves.
+  private let deliveries = Pending(1)
   /// The calls of asynchronous observers that the wait is part of.
   let waiters: [AsyncCall]
 
@@ -38,26 +31,14 @@ package final class DeliveryTracker: Sendable {
     try await tracker.wait()
   }
 
-  package func begin() {
-    state.withLock { $0.count += 1 }
-  }
+  package func begin() { deliveries.begin() }
+
+  package func end() { deliveries.end() }
 
   /// Ends the posts, and calls a closure when their deliveries have ended, on the last one's thread.
-  ///
-  /// It must be the only wait.
   package func end(then resume: @escaping @Sendable () -> Void) {
-    state.withLock { $0.resume = resume }
+    deliveries.wait(then: resume)
     end()
-  }
-
-  package func end() {
-    let waiting = state.withLock { state -> (@Sendable () -> Void)? in
-      state.count -= 1
-      if state.count > 0 { return nil }
-      state.isWaitOver = true
-      return state.resume.take()
-    }
-    waiting?()
   }
 
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
@@ -66,21 +47,12 @@ package final class DeliveryTracker: Sendable {
   package func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let isOver = state.withLock { state in
-          if !state.isWaitOver { state.resume = { continuation.resume() } }
-          return state.isWaitOver
-        }
-        if isOver { continuation.resume() }
+        deliveries.wait { continuation.resume() }
       }
     } onCancel: {
-      let waiting = state.withLock { state in
-        state.isWaitOver = true
-        return state.resume.take()
-      }
-      waiting?()
+      deliveries.endWait()
     }
-    let isDone = state.withLock { $0.count == 0 }
-    if !isDone { throw CancellationError() }
+    if !deliveries.isEmpty { throw CancellationError() }
   }
 }
 

@@ -37,8 +37,8 @@ public final class Mailbox: Sendable {
 
   /// The number of messages that wait here, from all sources.
   ///
-  /// A message counts once, however many observers it is for, and no longer once its delivery has
-  /// begun. The number is read under a lock, from any thread.
+  /// A message counts once for the observers with `ordered: true` and once for all others, and no longer
+  /// once its delivery has begun. The number is read under a lock, from any thread.
   public var waitingCount: Int {
     // A batch is taken and given back with the lock held.
     // No pair: written with the lock held, or a step behind.
@@ -58,7 +58,7 @@ public final class Mailbox: Sendable {
   /// Stores what is read without the lock.
   private func note(_ state: borrowing MailboxState) {
     // No pair: the two are hints, which a decision under the lock confirms.
-    isIdle.store(state.isIdle, ordering: .relaxed)
+    isIdle.store(state.schedule.isIdle, ordering: .relaxed)
     // No pair: as above.
     isFull.store(state.isFull, ordering: .relaxed)
   }
@@ -72,12 +72,7 @@ public final class Mailbox: Sendable {
     _ batch: inout RecordBuffer,
     _ body: (inout MailboxState, inout RecordBuffer) -> Result
   ) -> Result {
-    state.withLock(
-      waiting: { lock in
-        Platform.linger()
-        lock()
-      }
-    ) { state in
+    state.withLockInTime { state in
       let result = body(&state, &batch)
       // No pair: the lock orders it.
       undelivered.store(batch.count, ordering: .relaxed)
@@ -140,7 +135,7 @@ public final class Mailbox: Sendable {
   var mayBeIdle: Bool { isIdle.load(ordering: .relaxed) }
 
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.
-  func beginInline() -> Bool { decide { $0.beginInline() } }
+  func beginInline() -> Bool { decide { $0.schedule.beginInline() } }
 
   /// Ends the inline use of the target, and schedules what arrived meanwhile.
   func endInline(for target: any DeliveryTarget) {
@@ -166,7 +161,10 @@ extension Mailbox {
   }
 }
 
-extension Mailbox: Drainable {
+extension Mailbox {
+  /// Delivers so much of what is waiting; if the target is no longer kept alive, all of it.
+  ///
+  /// - Returns: Whether this job was the one to deliver, and anything was waiting.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?, atMost limit: Int) -> Bool {
     var batch = RecordBuffer()
     var kept: ObserverList?

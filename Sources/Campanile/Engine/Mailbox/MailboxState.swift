@@ -11,7 +11,7 @@ struct MailboxState: ~Copyable {
   private var filling = RecordBuffer()
   /// Older records, left by a job or given to a waiting reader; otherwise the memory of a batch.
   private var rest = RecordBuffer()
-  private var schedule = MailboxSchedule()
+  var schedule = MailboxSchedule()
   /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.
   private let buffering: Buffering?
   /// The only observer's list, from the first record until the mailbox is closed, and identifier.
@@ -28,7 +28,6 @@ struct MailboxState: ~Copyable {
     self.isRead = isRead
   }
 
-  var isIdle: Bool { schedule.isIdle }
   /// How much waits here; a batch is counted by the code that delivers it.
   var waitingCount: Int { rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
@@ -126,13 +125,7 @@ struct MailboxState: ~Copyable {
     return schedule.end(job, isEmpty: isEmpty)
   }
 
-  /// Whether a post that arrived during the turn is more urgent than the turn.
-  func isMoreUrgent(than job: Urgency) -> Bool { schedule.isMoreUrgent(than: job) }
-
   // MARK: Posters on the target
-
-  /// Lets a poster that is on the target use an idle mailbox inline.
-  mutating func beginInline() -> Bool { schedule.beginInline() }
 
   /// Ends the inline use; returns the priority of the job to enqueue for what arrived meanwhile.
   mutating func endInline(by poster: Urgency) -> Urgency? { schedule.end(poster, isEmpty: isEmpty) }

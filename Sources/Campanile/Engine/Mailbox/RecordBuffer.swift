@@ -223,7 +223,7 @@ import Synchronization
       list.registry.endDead(in: list)
     }
     if let only, let observer = only.list.registry.observer(of: only) {
-      only.list.registry.endDead([LiveRegistration(registration: only, observer: observer)])
+      only.list.registry.endDead([(only, observer)])
     }
     for tracker in trackers { tracker.end() }
   }

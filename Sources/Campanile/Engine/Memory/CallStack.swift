@@ -25,20 +25,13 @@ package enum CallStack {
         let count = unsafe Int(backtrace($0.baseAddress!, Int32(depth)))
         var number: UInt64 = 0
         for index in 0..<count {
-          number = unsafe mix(number ^ UInt64(UInt(bitPattern: $0[index])))
+          number = unsafe (number ^ UInt64(UInt(bitPattern: $0[index]))) &* 0x9E37_79B9_7F4A_7C15
+          number ^= number &>> 32
         }
         return count == 0 ? nil : number
       }
     #else
       nil
     #endif
-  }
-
-  /// Spreads each bit over all, by the finalizer of Steele, Lea and Flood's SplitMix64.
-  private static func mix(_ word: UInt64) -> UInt64 {
-    var word = word &+ 0x9E37_79B9_7F4A_7C15
-    word = (word ^ (word &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word &>> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word &>> 31)
   }
 }

@@ -37,20 +37,3 @@ final class InstanceReference: @unchecked Sendable {
     return true
   }
 }
-
-/// A reference to an actor, which it does not retain.
-final class ActorReference: Sendable {
-  private let reference: InstanceReference
-
-  init(_ instance: any Actor) { reference = InstanceReference(instance, as: (any Actor).self) }
-
-  /// The actor, or `nil` if its deinit has begun.
-  var instance: (any Actor)? {
-    var instance: (any Actor)?
-    // SAFETY: made of such a value.
-    _ = unsafe reference.use {
-      unsafe instance = $0.assumingMemoryBound(to: (any Actor).self).pointee
-    }
-    return instance
-  }
-}

@@ -55,14 +55,6 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     return try unsafe body(&state.pointee)
   }
 
-  /// Runs `body` with the lock held, for an ``UncheckedLock``.
-  @_alwaysEmitIntoClient
-  borrowing func withLockUnchecked<Result>(_ body: (inout State) -> Result) -> Result {
-    mutex._unsafeLock()
-    defer { mutex._unsafeUnlock() }
-    return unsafe body(&state.pointee)
-  }
-
   /// Runs `body` with the lock held, and lends it the proof.
   @_alwaysEmitIntoClient
   package borrowing func withLock<Result: ~Copyable>(
@@ -71,17 +63,16 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     withLock { body(&$0, Held()) }
   }
 
-  /// Runs `body` with the lock held, and waits by `wait` if another thread has the lock.
-  ///
-  /// - Parameter wait: Calls the function that it receives, which returns with the lock held.
-  @inline(__always)
-  borrowing func withLock<Result, Failure: Error>(
-    waiting wait: (_ lock: () -> Void) -> Void,
-    _ body: (inout sending State) throws(Failure) -> sending Result
-  ) throws(Failure) -> sending Result {
-    if !mutex._unsafeTryLock() { wait { mutex._unsafeLock() } }
+  /// Runs `body` with the lock held, half a microsecond later if another thread has it now.
+  borrowing func withLockInTime<Result>(
+    _ body: (inout sending State) -> sending Result
+  ) -> sending Result {
+    if !mutex._unsafeTryLock() {
+      Platform.linger()
+      mutex._unsafeLock()
+    }
     defer { mutex._unsafeUnlock() }
-    return try unsafe body(&state.pointee)
+    return unsafe body(&state.pointee)
   }
 }
 
@@ -143,10 +134,9 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   /// As the function of `Locked`.
   @inline(__always)
   borrowing func withLock<Result, Failure: Error>(
-    waiting wait: (_ lock: () -> Void) -> Void,
     _ body: (inout sending First, inout Second) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    try first.withLock(waiting: wait) { first throws(Failure) in
+    try first.withLock { first throws(Failure) in
       try unsafe body(&first, &second.pointee)
     }
   }
@@ -166,7 +156,7 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   /// Runs `body` with the lock held, and returns what it returns.
   @_alwaysEmitIntoClient
   package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-    state.withLockUnchecked { body(&$0.value) }
+    state.withLock { Unchecked(value: body(&$0.value)) }.value
   }
 }
 

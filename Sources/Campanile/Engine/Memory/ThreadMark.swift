@@ -11,8 +11,8 @@ package final class ThreadMark: Sendable {
   package static var current: ThreadMark {
     if let mark = existing { return mark }
     let mark = ThreadMark()
-    // SAFETY: the slot owns one reference, which the destructor gives back.
-    unsafe slot.value = Unmanaged.passRetained(mark).toOpaque()
+    // SAFETY: the record is the thread's own, and owns one reference, which its release gives back.
+    unsafe ThreadRecord.current.pointee.mark = .passRetained(mark)
     return mark
   }
 
@@ -25,16 +25,10 @@ package final class ThreadMark: Sendable {
   }
 
   private static var existing: ThreadMark? {
-    guard let pointer = unsafe slot.value else { return nil }
-    // SAFETY: the slot holds nothing but a mark.
-    return unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeUnretainedValue()
+    // SAFETY: as above.
+    unsafe ThreadRecord.current.pointee.mark?.takeUnretainedValue()
   }
 
-  private static func end(_ pointer: UnsafeMutableRawPointer?) {
-    guard let pointer = unsafe pointer else { return }
-    // SAFETY: as in `existing`; the slot is empty from here on.
-    unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeRetainedValue().lifetime.end()
-  }
-
-  private static let slot = unsafe ThreadSlot { unsafe ThreadMark.end($0) }
+  /// Notes that the thread ends; its record has let go of the mark.
+  func end() { lifetime.end() }
 }

@@ -106,11 +106,11 @@ extension AddressTable {
   }
 }
 
-/// Objects by address that stay as long as the map does.
+/// Objects by address, all of which stay as long as the map does; their owner keeps them.
 ///
 /// A map that is too full continues with a larger table. The earlier tables stay, because a reader
 /// may have found one of them. Together they are smaller than the newest table.
-@safe struct AddressMap<Object: AnyObject & Sendable>: ~Copyable, @unchecked Sendable {
+struct AddressMap: ~Copyable, Sendable {
   /// The address of the newest table.
   private let newest: Atomic<UInt>
   private let earlier = Locked<[AddressTable]>([])
@@ -118,14 +118,8 @@ extension AddressTable {
   init(capacity: Int) { newest = Atomic(AddressTable(for: capacity).entries.address) }
 
   deinit {
-    for object in table.objects { unsafe Self.object(at: object).release() }
     table.entries.deallocate()
     earlier.withLock { for table in $0 { table.entries.deallocate() } }
-  }
-
-  private static func object(at address: UInt) -> Unmanaged<Object> {
-    // SAFETY: an address in a table is that of an object which the map retained.
-    unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
   }
 
   private var table: AddressTable {
@@ -134,35 +128,26 @@ extension AddressTable {
     unsafe AddressTable(at: newest.load(ordering: .sequentiallyConsistent)).unsafelyUnwrapped
   }
 
-  /// The object of `key`, which is greater than 1.
+  /// The address of the object of `key`, which is greater than 1.
   @inline(__always)
-  func object(for key: UInt) -> Unmanaged<Object>? {
-    unsafe table.object(of: key).map { unsafe Self.object(at: $0) }
-  }
+  func object(of key: UInt) -> UInt? { table.object(of: key) }
 
   /// Puts in an object of a key that has none and is greater than 1.
   ///
   /// - Parameter held: The lock of all writers.
-  func insert<State: ~Copyable>(
-    _ key: UInt, _ object: Object, _ held: borrowing Locked<State>.Held
-  ) {
+  func insert<State: ~Copyable>(_ key: UInt, _ object: UInt, _ held: borrowing Locked<State>.Held) {
     let old = table
-    let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
-    if old.hasRoom { return old.insert(key, address, held) }
+    if old.hasRoom { return old.insert(key, object, held) }
     let new = AddressTable(for: old.entries.count * 2)
     old.move(to: new, held)
-    new.insert(key, address, held)
+    new.insert(key, object, held)
     earlier.withLock { $0.append(old) }
     // Pairs with `table`: after the table is filled.
     newest.store(new.entries.address, ordering: .sequentiallyConsistent)
   }
 
-  /// Every object.
-  ///
-  /// - Parameter held: The same lock.
-  func objects<State: ~Copyable>(_ held: borrowing Locked<State>.Held) -> [Object] {
-    table.objects.map { unsafe Self.object(at: $0).takeUnretainedValue() }
-  }
+  /// The addresses of all objects.
+  var objects: [UInt] { table.objects }
 }
 
 /// The lists of a center by message type.
@@ -170,7 +155,14 @@ extension AddressTable {
 /// Lists live as long as the center, so a post may look here before it announces itself. Types are
 /// identified by the address of their metadata.
 struct TopicTable: ~Copyable, Sendable {
-  private let map = AddressMap<TopicList>(capacity: 8)
+  private let map = AddressMap(capacity: 8)
+
+  deinit { for address in map.objects { unsafe Self.list(at: address).release() } }
+
+  private static func list(at address: UInt) -> Unmanaged<TopicList> {
+    // SAFETY: an address in the map is that of a list which the table retained.
+    unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+  }
 
   private static func key(_ type: any Any.Type) -> UInt {
     UInt(bitPattern: ObjectIdentifier(type))
@@ -179,7 +171,7 @@ struct TopicTable: ~Copyable, Sendable {
   /// The list of a type, if it was ever observed here, for a post that counts no reference to it.
   @inline(__always)
   func topic(of type: any Any.Type) -> Topic? {
-    unsafe map.object(for: Self.key(type)).map { unsafe Topic($0) }
+    map.object(of: Self.key(type)).map { unsafe Topic(Self.list(at: $0)) }
   }
 
   /// The list of a type, made if there is none.
@@ -188,13 +180,14 @@ struct TopicTable: ~Copyable, Sendable {
   ) -> TopicList {
     if let topic = topic(of: type) { return unsafe topic.list.takeUnretainedValue() }
     let list = TopicList(registry: registry, valueType: type)
-    map.insert(Self.key(type), list, held)
+    map.insert(
+      Self.key(type), unsafe UInt(bitPattern: Unmanaged.passRetained(list).toOpaque()), held)
     return list
   }
 
   /// Every list, without its parts.
   func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {
-    map.objects(held).flatMap { $0.parts(held) }
+    map.objects.flatMap { unsafe Self.list(at: $0).takeUnretainedValue().parts(held) }
   }
 }
 

@@ -18,11 +18,8 @@ package final class KeyTable: Sendable {
   /// The observers of any key.
   private let wildcard: TopicList
   private let state = Locked(State())
-  /// Sets of four slots, each on one cache line or two.
-  private let recent = Entries(capacity: KeyTable.setCount * KeyTable.setSize, created: 0)
-
-  private static var setCount: Int { 32 }
-  private static var setSize: Int { 4 }
+  /// The topics that were found last, by the numbers of their words; emptied when it is full.
+  private let recent = AddressTable(for: 144)
 
   init(of valueType: any Any.Type, _ registry: ObserverRegistry) {
     self.registry = registry
@@ -36,7 +33,7 @@ package final class KeyTable: Sendable {
   deinit {
     finish()
     registry.finishReports()
-    recent.deallocate()
+    recent.entries.deallocate()
   }
 
   /// Ends every observation, and refuses later ones.
@@ -148,13 +145,16 @@ extension KeyTable {
   @inline(__always)
   private func recipients(of key: String, wildcard: TopicList?, _ limit: UInt64) -> Recipients? {
     let identity = StringIdentity(key)
-    if let identity, let slot = slot(of: identity) {
+    // Only a hint: what is found is checked after the announcement. A post that finds nothing looks
+    // under the lock that `makeTopic` has held.
+    if let identity, let index = recent.index(of: identity.word) {
       let section = registry.enter(upTo: limit)
-      // Pairs with `forget`: a post that the scan misses finds nothing. And with `remember`: the topic
-      // is complete.
-      let address = unsafe recent.base[slot].address.load(ordering: .acquiring)
-      // SAFETY: the address is that of a topic, which the section keeps.
-      if let topic = unsafe Self.topic(at: address) {
+      // Pairs with `forget`: a post that the scan misses does not find the number again, unless another
+      // topic has it. And with `remember`: the topic is complete.
+      if recent.entries.number(at: index) == UInt64(identity.word) {
+        // SAFETY: the address is that of a topic, which the section keeps.
+        let topic = unsafe Unmanaged<TopicList>.fromOpaque(
+          UnsafeRawPointer(bitPattern: recent.entries.address(at: index)).unsafelyUnwrapped)
         let isFound = unsafe topic._withUnsafeGuaranteedRef {
           $0.keyIdentity == identity && $0.isObserved
         }
@@ -163,31 +163,6 @@ extension KeyTable {
       registry.exit(section)
     }
     return recipientsUnderLock(of: key, identity, wildcard: wildcard, limit)
-  }
-
-  private static func topic(at address: UInt) -> Unmanaged<TopicList>? {
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-    return unsafe Unmanaged.fromOpaque(pointer)
-  }
-
-  /// The first slot of the set for a number.
-  private static func set(for number: UInt64) -> Int {
-    Int(truncatingIfNeeded: number >> 59) &* setSize
-  }
-
-  /// The slot of a topic that may be the one with this identity.
-  @inline(__always)
-  private func slot(of identity: StringIdentity) -> Int? {
-    let number = identity.number
-    let set = Self.set(for: number)
-    for slot in set..<set &+ Self.setSize {
-      // SAFETY: there are 32 sets, and five bits choose one.
-      // Pairs with `remember` and `forget`, and is only a hint: what is found is checked after the
-      // announcement. A post that finds nothing looks under the lock that `makeTopic` has held.
-      let found = unsafe recent.base[slot].number.load(ordering: .acquiring)
-      if found == number { return slot }
-    }
-    return nil
   }
 
   /// Looks in the dictionary.
@@ -206,36 +181,29 @@ extension KeyTable {
     }
   }
 
-  /// Puts a topic among those that were found last.
+  /// Puts a topic among those that were found last; one whose place it takes is in the dictionary.
   private func remember(
     _ topic: TopicList, _ identity: StringIdentity, _ held: borrowing Locked<State>.Held
   ) {
-    let number = identity.number
-    let set = Self.set(for: number)
-    let slots = set..<set + Self.setSize
-    // The slot of another topic is taken by turns.
-    let slot =
-      slots.first { recent.number(at: $0) == number }
-      ?? slots.first { recent.number(at: $0) == 0 } ?? set + Int(number >> 2) % Self.setSize
-    let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(topic).toOpaque())
-    // SAFETY: as in `slot`.
-    // Pairs with `enter`: the topic is complete. One that had this slot is still in the dictionary.
-    unsafe recent.base[slot].address.store(address, ordering: .releasing)
-    // Pairs with `slot`.
-    unsafe recent.base[slot].number.store(number, ordering: .releasing)
+    let entries = recent.entries
+    if let index = recent.index(of: identity.word) { recent.remove(at: index, held) }
+    if !recent.hasRoom {
+      for index in 0..<entries.capacity where entries.number(at: index) > 1 {
+        recent.remove(at: index, held)
+      }
+    }
+    recent.insert(identity.word, Self.address(of: topic), held)
   }
 
   /// Takes a topic from among those that were found last, before the reservations are read.
   private func forget(_ topic: TopicList, _ held: borrowing Locked<State>.Held) {
-    guard let identity = topic.keyIdentity else { return }
-    let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(topic).toOpaque())
-    let set = Self.set(for: identity.number)
-    for slot in set..<set + Self.setSize where recent.address(at: slot) == address {
-      // SAFETY: as in `slot`.
-      // Pairs with `enter`: before `storeClockAgain`, so that a post the scan misses finds nothing.
-      unsafe recent.base[slot].address.store(0, ordering: .releasing)
-      // Pairs with `slot`.
-      unsafe recent.base[slot].number.store(0, ordering: .releasing)
-    }
+    guard let word = topic.keyIdentity?.word, let index = recent.index(of: word),
+      recent.entries.address(at: index) == Self.address(of: topic)
+    else { return }
+    recent.remove(at: index, held)
+  }
+
+  private static func address(of topic: TopicList) -> UInt {
+    unsafe UInt(bitPattern: Unmanaged.passUnretained(topic).toOpaque())
   }
 }

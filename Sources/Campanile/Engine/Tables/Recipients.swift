@@ -48,7 +48,7 @@ extension ObserverRegistry {
     if isReporting {
       postReporting(value, wildcardValue, post, recipients)
     } else {
-      deliver(value, wildcardValue, post, recipients, .everyone)
+      deliver(value, wildcardValue, post, recipients, checked: false)
     }
   }
 
@@ -63,45 +63,52 @@ extension ObserverRegistry {
     narrow(recipients.section)
     let post = notePosted(value, of: Value.self, name: name, post)
     widen(recipients.section)
-    deliver(value, wildcardValue, post, recipients, .everyoneChecked)
+    deliver(value, wildcardValue, post, recipients, checked: true)
     notePostReturned(Value.self, post)
   }
 
   @inline(__always)
   private func deliver<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ recipients: borrowing Recipients, _ mode: WalkMode
+    _ recipients: borrowing Recipients, checked isChecked: Bool
   ) {
+    var section = recipients.section
+    section.isChecked = isChecked
     if wildcardValue == nil, let only = onlyCursor(post.subjectID, recipients) {
-      deliver(value, post, recipients.section, mode, only)
+      deliver(value, post, section, only)
     } else {
-      deliverAlongRoute(value, wildcardValue, post, recipients, mode)
+      deliverAlongRoute(value, wildcardValue, post, recipients, section)
     }
   }
 
   /// Posts to one list, and takes little of the stack.
   @inline(never)
   private func deliver<Value>(
-    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ mode: WalkMode,
-    _ only: Cursor
+    _ value: Value, _ post: borrowing Post, _ section: CriticalSection, _ only: Cursor
   ) {
     narrow(section)
-    walk(value, post, section.watermark, mode, only)
+    walk(value, post, section, only)
   }
 
   @inline(never)
   private func deliverAlongRoute<Value, Wildcard: Sendable>(
     _ value: Value, _ wildcardValue: WildcardValue<Wildcard>?, _ post: borrowing Post,
-    _ recipients: borrowing Recipients, _ mode: WalkMode
+    _ recipients: borrowing Recipients, _ section: CriticalSection
   ) {
-    let section = recipients.section
     var route = Route()
-    find(post.subjectID, recipients, &route)
+    // SAFETY: the recipients keep both.
+    unsafe recipients.topic?.list._withUnsafeGuaranteedRef {
+      route.find(post.subjectID, in: $0, at: 0)
+    }
+    // SAFETY: the same.
+    unsafe recipients.wildcard?._withUnsafeGuaranteedRef {
+      route.find(post.subjectID, in: $0, at: 2)
+    }
     if route.hasGroups {
-      postToTargets(value, wildcardValue, post, section.watermark, mode, &route, section)
+      postToTargets(value, wildcardValue, post, &route, section)
     } else {
       narrow(section)
-      walk(value, wildcardValue, post, section.watermark, mode, &route)
+      walk(value, wildcardValue, post, section, &route)
     }
   }
 
@@ -120,16 +127,6 @@ extension ObserverRegistry {
     guard let list = unsafe list else { return nil }
     let cursor = unsafe Cursor(list)
     return cursor.hasGroups ? nil : cursor
-  }
-
-  @inline(__always)
-  private func find(
-    _ subject: ObjectIdentifier?, _ recipients: borrowing Recipients, _ route: inout Route
-  ) {
-    // SAFETY: the recipients keep both.
-    unsafe recipients.topic?.list._withUnsafeGuaranteedRef { route.find(subject, in: $0) }
-    // SAFETY: the same.
-    unsafe recipients.wildcard?._withUnsafeGuaranteedRef { route.findWildcard(subject, in: $0) }
   }
 }
 
