@@ -70,7 +70,7 @@ final class HubServer: Sendable {
       }
     }
     ticks.start { [weak self] in self?.tick() }
-    pulse.start { [weak self] in self?.isOver ?? true }
+    pulse.start()
     queue.async { self.act { _, _ in } }
     look()
     address?.folder.removeGenerations(before: generation)
@@ -208,24 +208,21 @@ final class HubServer: Sendable {
     pulse.tick()
   }
 
-  /// Whether another hub follows, or this one cannot be found, because its files were deleted.
-  private var isOver: Bool {
-    guard let address else { return false }
-    return address.folder.isClaimed(after: generation) || address.claim.isLost
-      || !address.folder.isInPlace
-  }
-
   /// Whether another process has claimed the next generation.
   private var isFollowed: Bool { address?.folder.isClaimed(generation + 1) ?? false }
 
-  /// Ends if another hub follows, or the files have been deleted.
-  func look() { if isOver { close() } }
+  /// Ends if another hub follows, or this one cannot be found, because its files were deleted.
+  func look() {
+    guard let address else { return }
+    if address.folder.isClaimed(after: generation) || address.claim.isLost
+      || !address.folder.isInPlace
+    {
+      close()
+    }
+  }
 
   /// Tells the members that the hub is alive, if its queue is busy.
-  func beat() { pulse.beat(unless: { isOver }) }
-
-  /// Gives the files of the hub the present time.
-  func renewFiles() { address?.folder.renewHubs(generation) }
+  func beat() { pulse.beat() }
 
   /// Checks which of the members have died that the hub waits for before it opens.
   private func lookForDeaths() {

@@ -17,8 +17,6 @@ final class MemberLink: RelayLink {
     /// The hub, if it is part of this member.
     var hub: HubServer?
     var lock: FileLock?
-    /// The number of the bus in the folder, for a member that has not received it from a hub.
-    var busID: UInt64 = 0
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
     /// How often it has been tried to join the hub of a generation that does not listen.
@@ -41,8 +39,6 @@ final class MemberLink: RelayLink {
   private let logLimit: Int
   private let silence: SilenceLimits
   private let ticks: Ticks
-  /// Looks after the files of the bus.
-  private let care: Locked<any DispatchSourceTimer>
   private let state: Locked<State>
 
   /// Where the members meet.
@@ -57,7 +53,6 @@ final class MemberLink: RelayLink {
   ) {
     queue = DispatchQueue(label: "campanile.relay.link")
     ticks = Ticks(on: queue)
-    care = Locked(DispatchSource.makeTimerSource(queue: queue))
     self.bus = bus
     self.silence = silence
     logLimit = buffering.byteCount
@@ -83,11 +78,6 @@ final class MemberLink: RelayLink {
   func start(_ receiver: any RelayReceiver) {
     state.withLock { $0.receiver = receiver }
     ticks.start { [weak self] in self?.tick() }
-    care.withLock { care in
-      care.setEventHandler { [weak self] in self?.renewFiles() }
-      care.schedule(deadline: .now() + 3_600, repeating: 3_600, leeway: .seconds(300))
-      care.activate()
-    }
     queue.async { self.join() }
   }
 
@@ -95,7 +85,6 @@ final class MemberLink: RelayLink {
     queue.async {
       let (channel, hub, receiver, lock) = self.state.withLock { state in
         self.ticks.end()
-        self.care.withLock { $0.cancel() }
         state.watch = nil
         state.isStopped = true
         defer { (state.channel, state.hub, state.receiver, state.lock) = (nil, nil, nil, nil) }
@@ -248,23 +237,13 @@ final class MemberLink: RelayLink {
     try folder.prepare()
     if state.withLock({ $0.lock != nil }), folder.isAnnounced(id.rawValue) { return }
     watch(folder)
-    let busID = try folder.identify()
     let lock = try folder.announce(id.rawValue)
-    state.withLock { state in
-      state.busID = busID
-      state.lock = lock
-    }
+    state.withLock { $0.lock = lock }
   }
 
   /// Looks for the next hub whenever the files of hubs change.
   private func watch(_ folder: BusFolder) {
-    // Not on the queue, where code of messages runs when they are encoded: the hub of this member
-    // looks meanwhile.
-    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in
-      guard let self else { return }
-      if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
-      queue.async { self.look(in: folder) }
-    }
+    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in self?.look(in: folder) }
     state.withLock { $0.watch = watch }
     if watch == nil { lookLater(in: folder) }
   }
@@ -278,13 +257,14 @@ final class MemberLink: RelayLink {
     }
   }
 
-  /// Leaves the hub if another one follows it.
+  /// Leaves the hub if another one follows it; called on any queue.
   private func look(in folder: BusFolder) {
-    let (generation, hub) = state.withLock {
-      ($0.channel == nil ? nil : $0.member.generation, $0.hub)
+    // Not on the link's queue, where code of messages runs when they are encoded.
+    if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
+    queue.async {
+      let generation = self.state.withLock { $0.channel == nil ? nil : $0.member.generation }
+      if let generation, folder.isClaimed(after: generation) { self.leave() }
     }
-    if let hub { hub.queue.async { hub.look() } }
-    if let generation, folder.isClaimed(after: generation) { leave() }
   }
 
   /// Becomes the hub of a generation, if no other member does.
@@ -300,15 +280,15 @@ final class MemberLink: RelayLink {
     _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
-    let (busID, hub, patience) = state.withLock { state in
-      // The file may have been lost and made again since the others read it.
-      let busID = state.member.busID != 0 ? state.member.busID : state.busID
+    let (knownID, hub, patience) = state.withLock { state in
       // The hub of an earlier generation is a member now, and may have messages that no other has.
       let isNext = state.member.generation + 1 == generation
       // On a machine that is too slow for a hub to open in time, the next one waits for longer.
       let patience = silence.ofMembers << min(state.vainConnections, 3)
-      return (busID, isNext ? state.member.hub : nil, patience)
+      return (state.member.busID, isNext ? state.member.hub : nil, patience)
     }
+    // The file may have been lost, and made again, since another hub has read it.
+    let busID = try knownID != 0 ? knownID : folder.identify()
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
@@ -360,21 +340,6 @@ final class MemberLink: RelayLink {
       return state.receiver
     }
     receiver?.receive([.disconnected(trouble)])
-  }
-
-  /// Gives the files that the bus needs the present time, once an hour, and makes its own again if it
-  /// was lost.
-  ///
-  /// Systems remove files from folders for temporary ones that are older than some hours or days. Hours
-  /// in which the computer sleeps count. A member that joins while all files are being removed may lose
-  /// the file that it has just found.
-  func renewFiles() {
-    guard case .folder(let folder) = bus, !state.withLock({ $0.isStopped }) else { return }
-    do { try prepare(folder) } catch { report(error.description) }
-    let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
-    lock?.renew()
-    hub?.renewFiles()
-    folder.renewIdentity()
   }
 
   // MARK: Events

@@ -272,7 +272,7 @@ final class CarriedWay: Sendable {
         details = OutgoingMessage.Details(about, post.path, post.hold())
       }
       core.send(size: OutgoingMessage.size(of: message)) { [details] in
-        OutgoingMessage(message, through: step, details)
+        .message(OutgoingMessage(message, through: step, details))
       }
     }
     state.withLock { $0.registration = registration }

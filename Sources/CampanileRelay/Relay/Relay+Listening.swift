@@ -41,7 +41,7 @@ extension Relay {
 
   /// Sends bytes under a name.
   ///
-  /// The call takes a lock for a moment. Up to 4,096 bytes are copied; a longer array is shared.
+  /// The call takes a lock for a moment, and shares the array.
   /// After the relay has ended, this has no effect.
   ///
   /// - Parameters:
