@@ -7,8 +7,6 @@ final class MemberLink: RelayLink {
     var member: MemberState
     var receiver: (any RelayReceiver)?
     var channel: SocketChannel?
-    /// Counts the connections, so that frames of an old one are ignored.
-    var connection = 0
     var parser = FrameParser<HubFrame>()
     /// Whether the relay takes messages.
     ///
@@ -23,8 +21,6 @@ final class MemberLink: RelayLink {
     var attempts = (generation: UInt64(0), count: 0)
     /// How many connections in a row have ended before the bus was open.
     var vainConnections = 0
-    /// Why the hub does not let the member in.
-    var refusal: String?
     /// The last trouble that was reported, so that the same one is reported once.
     var trouble = ""
     var isStopped = false
@@ -164,7 +160,7 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       switch bus {
       case .folder(let folder): try join(in: folder)
-      case .memory(let bus): try connect(to: bus.hub(for: id, silence), 1)
+      case .memory(let bus): connected(try bus.hub(for: id, silence).connect(), 1)
       }
     } catch {
       report(error.description)
@@ -196,11 +192,7 @@ final class MemberLink: RelayLink {
             + " of the protocol, and this one version \(protocolVersion). Use the same version of "
             + "the package in both.")
       }
-      let number = newConnection()
-      let channel = SocketChannel(socket, on: queue) { [weak self] in
-        self?.handle($0, of: number)
-      }
-      return connected(channel, generation)
+      return connected(socket, generation)
     }
     // Its hub is dead, or about to listen; or it has been stopped before it could.
     let attempts = state.withLock { state in
@@ -301,28 +293,18 @@ final class MemberLink: RelayLink {
     }
     server.start()
     do {
-      try connect(to: server, generation)
+      let socket = try server.connect()
+      self.state.withLock { ($0.hub, $0.wantsHub) = (server, false) }
+      connected(socket, generation)
     } catch {
       server.close()
       throw error
     }
   }
 
-  private func connect(to hub: HubServer, _ generation: UInt64) throws(SystemError) {
-    let number = newConnection()
-    let channel = try hub.connect(on: queue) { [weak self] in self?.handle($0, of: number) }
-    if case .folder = bus { state.withLock { ($0.hub, $0.wantsHub) = (hub, false) } }
-    connected(channel, generation)
-  }
-
-  private func newConnection() -> Int {
-    state.withLock { state in
-      state.connection += 1
-      return state.connection
-    }
-  }
-
-  private func connected(_ channel: SocketChannel, _ generation: UInt64) {
+  private func connected(_ socket: consuming UnixSocket, _ generation: UInt64) {
+    // There are no events of a channel that has been closed.
+    let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0) }
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
     // The change of a folder that was reported before the member was connected had no effect.
@@ -352,8 +334,7 @@ final class MemberLink: RelayLink {
     }
   }
 
-  private func handle(_ event: ChannelEvent, of connection: Int) {
-    if state.withLock({ $0.connection != connection || $0.channel == nil }) { return }
+  private func handle(_ event: ChannelEvent) {
     switch event {
     case .read(let bytes):
       let isBroken = act { state, actions in state.read(bytes, &actions) }
@@ -410,7 +391,7 @@ final class MemberLink: RelayLink {
   private func act<Result: Sendable>(
     _ body: (inout State, inout [MemberAction]) -> Result
   ) -> Result {
-    let (result, incidents, receiver, silent, wanted, refusal) = state.withLock { state in
+    let (result, incidents, receiver, silent, wanted) = state.withLock { state in
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
@@ -418,15 +399,9 @@ final class MemberLink: RelayLink {
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
       let isDeaf = state.channel != nil && !state.isReading
       if ticks.set(state.member.needsTicks || isDeaf) { state.member.beginTicks() }
-      return (result, incidents, state.receiver, silent, wanted, state.refusal.take())
+      return (result, incidents, state.receiver, silent, wanted)
     }
     receiver?.receive(consume incidents)
-    if let refusal {
-      _ = disconnect()
-      report(refusal)
-      joinLater(.seconds(1))
-      return result
-    }
     guard case .folder(let folder) = bus else { return result }
     if let silent {
       if folder.isClaimed(silent + 1) {
@@ -478,7 +453,6 @@ extension MemberLink.State {
       case .send(let frame): frame.append(to: &bytes)
       case .silent(let last): silent = last
       case .dropped(_, let subject): drops[subject, default: 0] += 1
-      case .refused(let reason): refusal = reason
       case .opened:
         // Not before: the hub would wait for the log of a member that does not read.
         if !isReading { channel?.setReading(false) }
@@ -527,7 +501,7 @@ extension MemberLink.State {
         version: request.version, payload: request.payload)
     case .replied(let correlation, let status, let payload):
       .reply(correlation: correlation, status, payload: payload)
-    case .send, .silent, .dropped, .refused, .opened: nil
+    case .send, .silent, .dropped, .opened: nil
     }
   }
 

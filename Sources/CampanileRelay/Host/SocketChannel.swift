@@ -67,6 +67,7 @@ final class SocketChannel: Sendable {
       switch transfer {
       case .bytes:
         handle(.read(bytes[...]))
+        if state.withLock({ $0.isClosed }) { return }
         handle(.readEnd)
       case .none: return
       case .end: return end()

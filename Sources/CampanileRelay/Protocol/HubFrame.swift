@@ -25,7 +25,6 @@ enum HubFrame: Hashable, WireFrame {
   case shared(group: String, Message)
   case taken(group: String, Message.Key, Position)
   case unheard(UInt32)
-  case refused(String)
   case dropped(subject: String)
 
   func append(to bytes: inout [UInt8]) {
@@ -90,7 +89,6 @@ enum HubFrame: Hashable, WireFrame {
         $0.position(position)
       }
     case .unheard(let count): Self.append(type: 14, to: &bytes) { $0.integer(count) }
-    case .refused(let reason): Self.append(type: 16, to: &bytes) { $0.string(reason) }
     case .dropped(let subject): Self.append(type: 15, to: &bytes) { $0.string(subject) }
     }
   }
@@ -125,7 +123,6 @@ enum HubFrame: Hashable, WireFrame {
     case 13: .shared(group: try reader.string(), try reader.message())
     case 14: .unheard(try reader.integer())
     case 15: .dropped(subject: try reader.string())
-    case 16: .refused(try reader.string())
     case 17: .joined(try reader.peer())
     case 18: .left(try reader.id())
     case 19:

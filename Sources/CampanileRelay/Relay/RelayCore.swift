@@ -141,11 +141,7 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Reports something on the relay's queue, from any thread.
   ///
   /// It has a place among the incidents of the link, so the end of a later flush follows it.
-  private func report(_ incident: RelayIncident) {
-    let (isFirst, pauses) = inbox.append([incident])
-    if pauses { link.queue.async { if self.inbox.isPaused { self.link.setReading(false) } } }
-    if isFirst { deliveries.async { self.deliverAll() } }
-  }
+  private func report(_ incident: RelayIncident) { link.queue.async { self.receive([incident]) } }
 
   // MARK: Receiving
 

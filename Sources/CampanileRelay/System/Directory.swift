@@ -104,7 +104,9 @@ final class Directory: Sendable {
       throw SystemError("The file \(path)/\(name) cannot be locked")
     }
     let bytes = Array(text.utf8)
-    let count = unsafe bytes.withUnsafeBytes { unsafe ProgramCalls.write($0, to: descriptor) }
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe write(descriptor, $0.baseAddress, $0.count)
+    }
     if count != bytes.count { throw SystemError("The file \(path)/\(name) cannot be written") }
     if unsafe linkat(own.number, unnamed, own.number, name, 0) == 0 { return lock }
     if errno == EEXIST { return nil }
