@@ -148,6 +148,13 @@ package enum SubjectName {
     return name
   }
 
+  static func check(_ text: String, _ what: String) {
+    require(
+      isName(text),
+      "\(what) to \"\(text)\"; a name has tokens with dots between them, without spaces and without "
+        + "the signs * and >")
+  }
+
   /// Whether text is the name of one message.
   package static func isName(_ text: String) -> Bool {
     // Each post of bytes asks, so nothing is allocated.

@@ -183,7 +183,7 @@ final class CarriedTypes: Sendable {
   /// Keeps a way, in the place of one that another thread has added since the last was removed.
   func add(_ way: CarriedWay, for key: Key) {
     let (old, isOutwardEnded, isMany) = state.withLock { state in
-      // What the relay has ended, it does not end again.
+      // A relay that has ended keeps none.
       let old = state.isEnded ? way : state.ways.updateValue(way, forKey: key)
       return (old, state.isOutwardEnded, state.ways.count >= state.limit)
     }

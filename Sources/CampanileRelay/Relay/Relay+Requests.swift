@@ -41,10 +41,7 @@ extension Relay {
   public func request(
     raw bytes: [UInt8], to subject: String, within limit: Duration
   ) async throws -> [UInt8] {
-    require(
-      SubjectName.isName(subject),
-      "A request was sent to \"\(subject)\"; a name has tokens with dots between them, without "
-        + "spaces and without the signs * and >")
+    SubjectName.check(subject, "A request was sent")
     return try await request(raw: bytes, of: subject, version: 0, within: limit)
   }
 

@@ -43,10 +43,7 @@ final class RelayCore: RelayReceiver, Sendable {
     if let reason = RelayLimits.objection(to: bytes.count, named: subject) {
       return reportRefused(subject, reason)
     }
-    require(
-      SubjectName.isName(subject),
-      "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
-        + "spaces and without the signs * and >")
+    SubjectName.check(subject, "Bytes were posted")
     let size = PostQueue.Item.size(ofBytes: bytes.count)
     let isFirst = outbox.append(size: size, whenQueued: whenQueued) {
       .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
@@ -83,7 +80,13 @@ final class RelayCore: RelayReceiver, Sendable {
     var batch = PostQueue.Batch()
     unsent.withLock { swap(&$0, &batch) }
     if batch.isEmpty {
-      for (pattern, count) in outbox.takeAll(in: &batch) { reportLost(pattern, count) }
+      for (pattern, count) in outbox.takeAll(in: &batch) {
+        receive([
+          .lost(
+            sender: nil, subject: pattern, count: count,
+            "More was posted than the relay's buffer holds, faster than it could be encoded.")
+        ])
+      }
     }
     var holds: [HeldDelivery] = []
     var operations = OutgoingOperations()
@@ -115,27 +118,22 @@ final class RelayCore: RelayReceiver, Sendable {
 
   private func encode(_ message: OutgoingMessage, _ operations: inout OutgoingOperations) {
     let heading = message.heading
+    let reason: String
     do {
       let payload = try message.payload()
-      if let reason = RelayLimits.objection(to: payload.count, named: heading.subject) {
-        reportRefused(heading.subject, reason)
-      } else {
-        operations.append(heading, payload)
+      guard let objection = RelayLimits.objection(to: payload.count, named: heading.subject) else {
+        return operations.append(heading, payload)
       }
+      reason = objection
     } catch {
-      reportRefused(heading.subject, "A message could not be encoded: \(error)")
+      reason = "A message could not be encoded: \(error)"
     }
+    // At once: the end of a flush with the message may follow.
+    receive([.refused(subject: heading.subject, reason)])
   }
 
   func reportRefused(_ subject: String, _ reason: String) {
     report(.refused(subject: subject, reason))
-  }
-
-  private func reportLost(_ pattern: String, _ count: Int) {
-    report(
-      .lost(
-        sender: nil, subject: pattern, count: count,
-        "More was posted than the relay's buffer holds, faster than it could be encoded."))
   }
 
   /// Reports something on the relay's queue, from any thread.
