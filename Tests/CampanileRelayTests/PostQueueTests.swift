@@ -133,6 +133,15 @@ struct PostQueueTests {
     #expect(calls.withLock { $0 } == 3)
   }
 
+  @Test("R6 Of bytes in an array with far more room, that is not kept")
+  func room() {
+    var bytes: [UInt8] = [1, 2, 3]
+    #expect(PostQueue.Item.fitted(bytes).capacity < 64)
+    bytes.reserveCapacity(100_000)
+    let fitted = PostQueue.Item.fitted(bytes)
+    #expect(fitted == [1, 2, 3] && fitted.capacity < 64)
+  }
+
   @Test("A queue that is closed takes nothing, and forgets what there was")
   func closed() {
     let queue = PostQueue(.newest())

@@ -152,6 +152,13 @@ extension PostQueue.Item {
 
   static func size(ofBytes count: Int) -> Int { count + 128 }
 
+  /// Bytes in an array that has not much more memory than is counted for them.
+  static func fitted(_ bytes: [UInt8]) -> [UInt8] {
+    if bytes.capacity <= 2 * bytes.count + 64 { return bytes }
+    // SAFETY: the bytes are copied at once.
+    return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+  }
+
   /// The names under which such messages travel.
   fileprivate var pattern: String {
     switch self {

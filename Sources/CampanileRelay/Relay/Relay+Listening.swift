@@ -41,7 +41,7 @@ extension Relay {
 
   /// Sends bytes under a name.
   ///
-  /// The call takes a lock for a moment, and shares the array.
+  /// The call takes a lock for a moment. The array is shared, unless it has room for far more bytes.
   /// After the relay has ended, this has no effect.
   ///
   /// - Parameters:

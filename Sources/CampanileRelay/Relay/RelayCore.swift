@@ -44,7 +44,7 @@ final class RelayCore: RelayReceiver, Sendable {
       return reportRefused(subject, reason)
     }
     SubjectName.check(subject, "Bytes were posted")
-    let size = PostQueue.Item.size(ofBytes: bytes.count)
+    let (bytes, size) = (PostQueue.Item.fitted(bytes), PostQueue.Item.size(ofBytes: bytes.count))
     let isFirst = outbox.append(size: size, whenQueued: whenQueued) {
       .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
     }
