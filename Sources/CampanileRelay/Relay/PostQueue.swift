@@ -154,9 +154,7 @@ extension PostQueue.Item {
 
   /// Bytes in an array that has not much more memory than is counted for them.
   static func fitted(_ bytes: [UInt8]) -> [UInt8] {
-    if bytes.capacity <= 2 * bytes.count + 64 { return bytes }
-    // SAFETY: the bytes are copied at once.
-    return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    bytes.capacity <= 2 * bytes.count + 64 ? bytes : bytes.map { $0 }
   }
 
   /// The names under which such messages travel.
