@@ -19,7 +19,7 @@ enum Output {
   /// - Throws: An ending, which has no reason if the reader has closed the pipe.
   static func write(_ line: String) throws(Ending) {
     do throws(SystemError) {
-      try ProgramCalls.write(Array((line + "\n").utf8))
+      try ProgramCalls.output(Array((line + "\n").utf8))
     } catch {
       throw error.code == EPIPE ? .done : .failed(error.description)
     }

@@ -278,16 +278,26 @@ struct FolderTests {
     }
   }
 
-  @Test("A file that holds no number is named")
-  func noNumber() async throws {
+  @Test(
+    "A file that holds no number, as after a power failure, is made again", arguments: ["", "no"])
+  func noNumber(text: String) async throws {
     try await withFolder { folder in
+      let bus = BusFolder(bus: "test", in: folder.path)
+      try bus.prepare()
+      try Data(text.utf8).write(to: folder.appending(path: "test/bus.id"))
+      let id = try bus.identify()
+      #expect(try id != 0 && bus.identify() == id)
+    }
+  }
+
+  @Test("What is in the place of the file with the number, and is no file, is named")
+  func noFile() async throws {
+    try await withFolder { folder in
+      let file = folder.appending(path: "test/bus.id")
       try make(folder)
       try make(folder.appending(path: "test"))
-      let file = folder.appending(path: "test/bus.id")
-      try Data("no number".utf8).write(to: file)
-      #expect(
-        try await trouble(folder.path) == "The file \(file.path) holds no number. "
-          + "End the processes that use the bus, and remove it.")
+      try make(file)
+      #expect(try await trouble(folder.path) == "The file \(file.path) cannot be read.")
     }
   }
 
@@ -300,13 +310,13 @@ struct FolderTests {
           "/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
         ] + MemberProcess.command(folder, "full"), "full")
       let reason = try member.ask("trouble")
-      let file = folder.appending(path: "test/bus.id").path
-      #expect(reason.hasPrefix("trouble The file \(file)."), "\(reason)")
+      let file = folder.appending(path: "test/hub.1.lock").path
+      #expect(reason.hasPrefix("trouble The file \(file) "), "\(reason)")
       #expect(reason.hasSuffix(" cannot be written: File too large."), "\(reason)")
       member.kill()
       let names = try FileManager.default.contentsOfDirectory(
         atPath: folder.appending(path: "test").path)
-      #expect(!names.contains { $0.hasPrefix("bus.id") })
+      #expect(!names.contains { $0.hasPrefix("hub.") })
     }
   }
 
@@ -433,65 +443,17 @@ struct FolderTests {
 }
 
 extension FolderTests {
-  @Test("Files that a bus needs get the present time, so that nothing removes them as forgotten")
-  func renewed() async throws {
+  @Test("The folder of a bus is locked while a relay uses it, so that no program removes old files")
+  func locked() async throws {
     try await withFolder { folder in
       let relay = Relay(.test(in: folder.path))
       try await relay.flush()
-      let bus = folder.appending(path: "test")
-      let files = try FileManager.default.contentsOfDirectory(atPath: bus.path)
-        .map { bus.appending(path: $0).path }
-      #expect(files.count == 4)
-      for file in files {
-        try FileManager.default.setAttributes(
-          [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: file)
-      }
-      let link = try #require(relay.link as? MemberLink)
-      link.queue.sync { link.renewFiles() }
-      for file in files {
-        let attributes = try FileManager.default.attributesOfItem(atPath: file)
-        let date = try #require(attributes[.modificationDate] as? Date)
-        #expect(date > Date(timeIntervalSince1970: 1_000), "\(file)")
-      }
+      let descriptor = unsafe open(folder.appending(path: "test").path, O_RDONLY | O_CLOEXEC)
+      defer { close(descriptor) }
+      #expect(flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+      // Others share it.
+      #expect(flock(descriptor, LOCK_SH | LOCK_NB) == 0)
       withExtendedLifetime(relay) {}
-    }
-  }
-
-  @Test("R4 The file of a member that was removed is there again after an hour")
-  func madeAgain() async throws {
-    try await withFolder { folder in
-      let bus = BusFolder(bus: "test", in: folder.path)
-      let relay = Relay(.test(in: folder.path))
-      try await relay.flush()
-      let link = try #require(relay.link as? MemberLink)
-      try bus.prepare()
-      let member = try #require(try bus.livingMembers().first)
-      bus.remove(member)
-      #expect(try bus.livingMembers().isEmpty)
-      link.queue.sync { link.renewFiles() }
-      #expect(try bus.livingMembers() == [member])
-      withExtendedLifetime(relay) {}
-    }
-  }
-
-  @Test("The locks that a hub which sleeps looks for get the present time, too")
-  func renewedLocks() async throws {
-    try await withFolder { folder in
-      let bus = BusFolder(bus: "test", in: folder.path)
-      try bus.prepare()
-      let long = Date(timeIntervalSince1970: 0)
-      for generation in 1...3 as ClosedRange<UInt64> {
-        #expect(try bus.claim(generation) != nil)
-        try FileManager.default.setAttributes(
-          [.modificationDate: long], ofItemAtPath: bus.lockPath(generation))
-      }
-      bus.renewHubs(3)
-      for generation in 1...3 as ClosedRange<UInt64> {
-        let attributes = try FileManager.default.attributesOfItem(
-          atPath: bus.lockPath(generation))
-        let date = try #require(attributes[.modificationDate] as? Date)
-        #expect(date > long + 1_000, "\(generation)")
-      }
     }
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Calls that are open, and whoever waits for their ends", .ownThread, .timeLimit(.long))
 struct OpenCallsTests {
-  private let calls = OpenCalls()
+  private let calls = WaitingCalls()
 
   @Test("Nobody waits where no call is open, or when nobody is to wait any more")
   func nothingOpen() {
@@ -17,23 +17,26 @@ struct OpenCallsTests {
       return ended.values == [1]
     }
     #expect(endsAtOnce())
-    calls.begin()
+    calls.begin(.answer)
     #expect(!endsAtOnce())
-    calls.end()
+    calls.end(.answer)
     #expect(endsAtOnce())
-    calls.begin()
-    calls.close()
+    // Deliveries are others.
+    calls.begin(.delivery)
+    #expect(endsAtOnce())
+    calls.begin(.answer)
+    calls.end()
     #expect(endsAtOnce())
   }
 
   /// Begins so many tasks that wait, on an executor that the test runs.
-  private func begin(_ count: Int, on executor: ManualExecutor, _ calls: OpenCalls) -> (
+  private func begin(_ count: Int, on executor: ManualExecutor, _ calls: WaitingCalls) -> (
     tasks: [Task<Void, Never>], ended: Recorder<Int>
   ) {
     let ended = Recorder<Int>()
     let tasks = (1...count).map { number in
       Task(executorPreference: executor) {
-        await calls.wait()
+        await calls.waitForEnd(of: .answer)
         ended.record(number)
       }
     }
@@ -43,15 +46,15 @@ struct OpenCallsTests {
   @Test("All who wait go on when the last call ends, or when nobody is to wait any more")
   func severalWait() {
     for ends in [true, false] {
-      let (calls, executor) = (OpenCalls(), ManualExecutor())
-      calls.begin()
-      calls.begin()
+      let (calls, executor) = (WaitingCalls(), ManualExecutor())
+      calls.begin(.answer)
+      calls.begin(.answer)
       let ended = begin(8, on: executor, calls).ended
       executor.runUntilIdle()
-      calls.end()
+      calls.end(.answer)
       executor.runUntilIdle()
       #expect(ended.values == [])
-      if ends { calls.end() } else { calls.close() }
+      if ends { calls.end(.answer) } else { calls.end() }
       executor.runUntilIdle()
       #expect(ended.values.sorted() == Array(1...8))
     }
@@ -62,32 +65,30 @@ struct OpenCallsTests {
     arguments: [true, false])
   func canceled(waits: Bool) {
     let executor = ManualExecutor()
-    calls.begin()
+    calls.begin(.answer)
     let (tasks, ended) = begin(1, on: executor, calls)
     if waits { executor.runUntilIdle() }
     #expect(ended.values == [])
     tasks[0].cancel()
     executor.runUntilIdle()
     #expect(ended.values == [1])
-    calls.end()
+    calls.end(.answer)
   }
 
   @Test("A call is known to its own task until it has ended")
   func inside() async {
-    #expect(!OpenCalls.isInside)
-    calls.begin()
+    #expect(!AnswerCall.isInside)
     let gate = AsyncGate()
     var later: Task<Bool, Never>?
-    await calls.run {
-      #expect(OpenCalls.isInside)
+    await AnswerCall.run {
+      #expect(AnswerCall.isInside)
       later = Task {
         await gate.pass()
-        return OpenCalls.isInside
+        return AnswerCall.isInside
       }
     }
-    #expect(!OpenCalls.isInside)
+    #expect(!AnswerCall.isInside)
     gate.open()
     #expect(await later?.value == false)
-    await calls.wait()
   }
 }

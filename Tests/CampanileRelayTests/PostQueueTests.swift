@@ -8,31 +8,39 @@ import Testing
 @testable import CampanileRelay
 
 extension PostQueue {
+  /// Appends bytes.
+  fileprivate func append(raw bytes: [UInt8], to subject: String, version: UInt32 = 0) -> Bool {
+    append(size: Item.size(ofBytes: bytes.count)) {
+      .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
+    }
+  }
+
   /// Appends a message of a thousand bytes.
   fileprivate func append(_ number: Int) -> Bool {
     append(
       raw: [UInt8](repeating: UInt8(number), count: 1_000 - 128),
       to: number % 2 == 0 ? "even" : "odd", version: UInt32(number))
   }
+
+  fileprivate func takeAll() -> (items: [Item], lost: [String: Int]) {
+    var (batch, items) = (Batch(), [Item]())
+    let lost = takeAll(in: &batch)
+    while let item = batch.popFirst() { items.append(item) }
+    return (items, lost)
+  }
 }
 
 @Suite("R6 R7: what waits to be encoded is bounded, and counted", .ownThread)
 struct PostQueueTests {
-  private func numbers(_ items: [PostQueue.Item?]) -> [String] {
-    items.flatMap { item -> [String] in
+  private func numbers(_ items: [PostQueue.Item]) -> [String] {
+    items.map { item in
       switch item {
-      case .message: return ["message"]
-      case .posts(var posts):
-        var numbers: [String] = []
-        while let post = posts.popFirst() {
-          let (heading, bytes) = (posts.headings[post.heading], posts.bytes[post.payload])
-          #expect(bytes.allSatisfy { $0 == UInt8(heading.version) })
-          #expect(heading.subject == (heading.version % 2 == 0 ? "even" : "odd"))
-          numbers.append(bytes.count > 4_096 ? "\(bytes.count) bytes" : "\(heading.version)")
-        }
-        return numbers
-      case .operation: return ["operation"]
-      case nil: return ["gone"]
+      case .message: return "message"
+      case .bytes(let bytes, let heading):
+        #expect(bytes.allSatisfy { $0 == UInt8(heading.version) })
+        #expect(heading.subject == (heading.version % 2 == 0 ? "even" : "odd"))
+        return "\(heading.version)"
+      case .operation: return "operation"
       }
     }
   }
@@ -44,7 +52,7 @@ struct PostQueueTests {
     #expect(!queue.append(.flush(1)))
     for number in 1...66 { #expect(!queue.append(number)) }
     let (items, lost) = queue.takeAll()
-    #expect(numbers(items) == ["gone", "operation"] + (2...66).map { "\($0)" })
+    #expect(numbers(items) == ["operation"] + (2...66).map { "\($0)" })
     #expect(lost == ["even": 1, "odd": 1])
     #expect(queue.takeAll().lost.isEmpty)
   }
@@ -64,28 +72,22 @@ struct PostQueueTests {
   func tooLarge() {
     let queue = PostQueue(.oldest(bytes: 65_536))
     let bytes = [UInt8](repeating: 0, count: 65_536)
-    #expect(queue.append(raw: bytes, to: "large", version: 0))
-    #expect(!queue.append(raw: bytes, to: "large", version: 0))
+    #expect(queue.append(raw: bytes, to: "large"))
+    #expect(!queue.append(raw: bytes, to: "large"))
     let (items, lost) = queue.takeAll()
     #expect(items.isEmpty && lost == ["large": 2])
   }
 
-  @Test("R6 Of bytes that were dropped no more is kept than of those that wait, about")
+  @Test("R6 Of bytes that were dropped nothing is kept")
   func droppedBytes() {
     let queue = PostQueue(.newest(bytes: 65_536))
-    for number in 1...100_000 {
-      _ = queue.append(raw: [UInt8(number % 251)], to: "a", version: 0)
-    }
+    for number in 1...100_000 { _ = queue.append(raw: [UInt8(number % 251)], to: "a") }
     let (items, lost) = queue.takeAll()
-    var (kept, memory): ([UInt8], Int) = ([], 0)
-    for case .posts(var posts) in items {
-      memory += posts.bytes.count
-      while let post = posts.popFirst() { kept += posts.bytes[post.payload] }
-    }
+    var kept: [UInt8] = []
+    for case .bytes(let bytes, _) in items { kept += bytes }
     let count = 65_536 / 129
-    #expect(kept == (100_001 - count...100_000).map { UInt8($0 % 251) })
+    #expect(items.count == count && kept == (100_001 - count...100_000).map { UInt8($0 % 251) })
     #expect(lost == ["a": 100_000 - count])
-    #expect(memory < 2_048)
   }
 
   @Test("R6 Of typed messages that were dropped nothing is kept, and operations keep their place")
@@ -93,30 +95,51 @@ struct PostQueueTests {
     let queue = PostQueue(.newest(bytes: 65_536))
     let message = OutgoingMessage(Small(), through: PathStep(number: 1), nil)
     for number in 1...100_000 {
-      _ = queue.append(size: message.size) { message }
+      _ = queue.append(size: message.size) { .message(message) }
       if number % 25_000 == 0 { _ = queue.append(.flush(UInt64(number))) }
     }
     let count = 65_536 / message.size
     let (items, lost) = queue.takeAll()
-    #expect(items.count < 3_000)
-    let kept = numbers(items).filter { $0 != "gone" }
     let operations = [String](repeating: "operation", count: 3)
-    #expect(kept == operations + [String](repeating: "message", count: count) + ["operation"])
+    #expect(
+      numbers(items) == operations + [String](repeating: "message", count: count) + ["operation"])
     #expect(lost == ["small": 100_000 - count])
   }
 
-  @Test("Bytes are copied if they are few, and otherwise shared, and keep their order")
-  func copies() {
-    let queue = PostQueue(.newest())
-    for count in [0, 4_096, 4_097, 1] {
-      _ = queue.append(raw: [UInt8](repeating: 0, count: count), to: "even", version: 0)
+  @Test("What is dropped beside bytes that are larger than the queue is all but the newest")
+  func larger() {
+    let queue = PostQueue(.newest(bytes: 65_536))
+    for number in 0...3 { _ = queue.append(number) }
+    _ = queue.append(raw: [UInt8](repeating: 4, count: 100_000), to: "even", version: 4)
+    let (items, lost) = queue.takeAll()
+    #expect(numbers(items) == ["4"] && lost == ["even": 2, "odd": 2])
+  }
+
+  @Test("What is called when a message is queued is called in any case, and before it is dropped")
+  func whenQueued() {
+    let queue = PostQueue(.oldest(bytes: 65_536))
+    let calls = Locked(0)
+    func post(_ size: Int) {
+      _ = queue.append(size: size) {
+        calls.withLock { $0 += 1 }
+      } _: {
+        .bytes([], RelayPosts.Heading(subject: "a", version: 0))
+      }
     }
-    let (items, _) = queue.takeAll()
-    #expect(items.count == 3)
-    #expect(numbers(items) == ["0", "0", "4097 bytes", "0"])
-    queue.recycle(items)
-    #expect(queue.append(1))
-    #expect(numbers(queue.takeAll().items) == ["1"])
+    post(1)
+    post(100_000)
+    queue.close()
+    post(1)
+    #expect(calls.withLock { $0 } == 3)
+  }
+
+  @Test("R6 Of bytes in an array with far more room, that is not kept")
+  func room() {
+    var bytes: [UInt8] = [1, 2, 3]
+    #expect(PostQueue.Item.fitted(bytes).capacity < 64)
+    bytes.reserveCapacity(100_000)
+    let fitted = PostQueue.Item.fitted(bytes)
+    #expect(fitted == [1, 2, 3] && fitted.capacity < 64)
   }
 
   @Test("A queue that is closed takes nothing, and forgets what there was")
@@ -134,11 +157,11 @@ struct PostQueueTests {
     let queue = PostQueue(.newest(bytes: 65_536))
     Chatty.queue.withLock { $0 = queue }
     let message = OutgoingMessage(Chatty(), through: PathStep(number: 1), nil)
-    _ = queue.append(size: message.size) { message }
-    _ = queue.append(size: 65_536) { message }
+    _ = queue.append(size: message.size) { .message(message) }
+    _ = queue.append(size: 65_536) { .message(message) }
     Chatty.queue.withLock { $0 = nil }
     let (items, lost) = queue.takeAll()
-    #expect(items.count == 3)
+    #expect(items.count == 2)
     #expect(lost == ["chatty": 1])
   }
 }

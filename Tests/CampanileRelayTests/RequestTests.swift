@@ -292,7 +292,7 @@ struct RequestTests {
       let _: RelaySubject<WhoIsThere> = "user-\(\.greeting).changed"
     }
     expect(
-      ended, says: "\"user-*.changed\", where * is a key path; a key path is a token of its own")
+      ended, says: "\"user-*.changed\", where * is a key path; it takes tokens with dots")
     await #expect(processExitsWith: .failure) {
       let _: RelaySubject<WhoIsThere> = "user.\(\.greeting)\(\.greeting)"
     }

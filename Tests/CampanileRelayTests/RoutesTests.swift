@@ -54,8 +54,8 @@ struct RoutesTests {
   @Test("What was found for the message before is found anew after each change")
   func changes() throws {
     let routes = Routes()
-    let first = Routes.Route(try SubjectPattern(validating: "a.>")) { _ in true }
-    let second = Routes.Route(try SubjectPattern(validating: "a.b")) { _ in true }
+    let first = Routes.Route(try SubjectPattern(validating: "a.>")) { _, _ in true }
+    let second = Routes.Route(try SubjectPattern(validating: "a.b")) { _, _ in true }
     routes.add(first)
     var heading = routes.find("a.b", of: 1)
     #expect(heading.routes.map { $0 === first } == [true])
@@ -68,7 +68,7 @@ struct RoutesTests {
     heading = routes.find("a.b", of: 1, after: heading)
     // In the order in which they were added, whether they have wildcards or not.
     #expect(heading.routes.map { $0 === first } == [true, false])
-    let shared = Routes.Route(try SubjectPattern(validating: "a.b"), in: "g") { _ in true }
+    let shared = Routes.Route(try SubjectPattern(validating: "a.b"), in: "g") { _, _ in true }
     routes.add(shared)
     #expect(routes.find("a.b", of: 1).routes.count == 2)
     #expect(routes.find("a.b", of: 1, in: "g").routes.map { $0 === shared } == [true])

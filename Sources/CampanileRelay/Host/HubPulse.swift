@@ -10,16 +10,12 @@ final class HubPulse: Sendable {
     var channels: [ConnectionID: SocketChannel] = [:]
     /// How many beats there were since the hub itself has sent the members anything.
     var beats = 0
-    var hasEnded = false
   }
 
   private let state = Locked(State())
   private let ticks = Ticks(on: DispatchQueue(label: "campanile.relay.pulse"))
 
-  /// - Parameter isOver: Whether there is another hub. The members are sent there at once.
-  func start(unless isOver: @escaping @Sendable () -> Bool) {
-    ticks.start { [weak self] in self?.beat(unless: isOver) }
-  }
+  func start() { ticks.start { [weak self] in self?.beat() } }
 
   /// Whether the hub is to tell the members anything.
   func set(_ isNeeded: Bool) {
@@ -27,35 +23,27 @@ final class HubPulse: Sendable {
   }
 
   func add(_ channel: SocketChannel, _ id: ConnectionID) {
-    state.withLock { if !$0.hasEnded { $0.channels[id] = channel } }
+    state.withLock { $0.channels[id] = channel }
   }
 
   func remove(_ id: ConnectionID) {
     _ = state.withLock { $0.channels.removeValue(forKey: id) }
   }
 
-  /// Releases all channels, and takes no more.
   func end() {
     ticks.end()
-    state.withLock { ($0.channels, $0.hasEnded) = ([:], true) }
+    state.withLock { $0.channels = [:] }
   }
 
   /// The hub tells the members itself.
   func tick() { state.withLock { $0.beats = 0 } }
 
   /// Tells the members that the hub is alive, if it has not done so for a tenth of a second.
-  ///
-  /// - Parameter isOver: Whether there is another hub. The members are sent there at once.
-  func beat(unless isOver: () -> Bool) {
+  func beat() {
     let channels = state.withLock { state -> [SocketChannel] in
       state.beats += 1
       // The first beat may follow a tick of the hub at once.
       return state.beats < 2 ? [] : Array(state.channels.values)
-    }
-    if channels.isEmpty { return }
-    if isOver() {
-      for channel in channels { channel.shutDown() }
-      return end()
     }
     var ping: [UInt8] = []
     HubFrame.ping(.none).append(to: &ping)

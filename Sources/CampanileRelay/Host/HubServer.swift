@@ -9,8 +9,6 @@ final class HubServer: Sendable {
     /// The connection that was looked for last, which the next one often is, too.
     var latest: Connection?
     var lastID = 0
-    /// The reasons why connections were closed that are not, or no longer, those of members.
-    var refusals: [String] = []
     /// Whether no connection is accepted until the next tick, because the system had no room.
     var isFull = false
     /// Whether that has been reported since a connection was accepted.
@@ -18,6 +16,7 @@ final class HubServer: Sendable {
     var isClosed = false
     let accepts: (any DispatchSourceProtocol)?
     let pulse: HubPulse
+    let onRefusal: @Sendable (String) -> Void
   }
 
   /// A channel, and the bytes read from it that do not make a whole frame; used only under the lock.
@@ -40,21 +39,21 @@ final class HubServer: Sendable {
   private let generation: UInt64
   private let address: Address?
   let queue: DispatchQueue
-  private let onRefusal: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - hub: The state of a hub that has begun to gather.
   ///   - address: Where other processes reach it; without it, only members of this process do.
-  ///   - onRefusal: Called, on any queue, with the reason why a connection was closed.
+  ///   - onRefusal: Called with the reason why a connection was closed, under a lock, so that it must
+  ///     only begin something.
   init(
     _ hub: sending HubState, at address: Address? = nil,
     onRefusal: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     queue = DispatchQueue(label: "campanile.relay.hub")
     ticks = Ticks(on: queue)
-    (generation, self.address, self.onRefusal) = (hub.generation, address, onRefusal)
+    (generation, self.address) = (hub.generation, address)
     let accepts = address?.socket.makeSource(of: .readable, on: queue)
-    state = Locked(State(hub: hub, accepts: accepts, pulse: pulse))
+    state = Locked(State(hub: hub, accepts: accepts, pulse: pulse, onRefusal: onRefusal))
   }
 
   /// The tenths of a second that it waits for members, and for their logs.
@@ -70,7 +69,7 @@ final class HubServer: Sendable {
       }
     }
     ticks.start { [weak self] in self?.tick() }
-    pulse.start { [weak self] in self?.isOver ?? true }
+    pulse.start()
     queue.async { self.act { _, _ in } }
     look()
     address?.folder.removeGenerations(before: generation)
@@ -92,21 +91,16 @@ final class HubServer: Sendable {
       socket = try folder.listen(generation)
     }
 
-    /// Tells the connections that wait that the process has no descriptor left.
+    /// Ends the connections that wait, because the process has no descriptor left.
     ///
     /// Otherwise they would take the hub for dead, and one with as few would be the next.
     ///
     /// - Returns: Whether that was possible.
     func refuseAll() -> Bool {
-      var bytes: [UInt8] = []
-      HubFrame.refused(
-        "The process that passes messages on has no file descriptor left for another one."
-      ).append(to: &bytes)
-      return spare.withLock { spare in
+      spare.withLock { spare in
         // Something else may have taken its number meanwhile.
         if spare == nil { spare = Descriptor.spare() }
-        if spare == nil { return false }
-        while socket.refuse(saying: bytes, with: &spare), spare != nil {}
+        while spare != nil, socket.refuse(with: &spare) {}
         return spare != nil
       }
     }
@@ -121,41 +115,38 @@ final class HubServer: Sendable {
         accept(accepted)
       }
     } catch {
-      let isTold = address.refuseAll()
-      let reports = state.withLock { state in
-        if state.isClosed { return false }
+      let hasRefused = address.refuseAll()
+      state.withLock { state in
+        if state.isClosed { return }
         // A connection that waits for a place would make the handler run again at once.
-        if !isTold {
+        if !hasRefused {
           state.isFull = true
           state.accepts?.suspend()
           ticks.set(true)
         }
-        defer { state.hasReportedFull = true }
-        return !state.hasReportedFull
+        if !state.hasReportedFull { state.onRefusal("A process could not be let in. \(error)") }
+        state.hasReportedFull = true
       }
-      if reports { onRefusal("A process could not be let in. \(error)") }
     }
   }
 
   private func accept(_ socket: consuming UnixSocket) {
     if let user = socket.otherUser() {
-      return onRefusal(
-        "A process of \(user) was sent away; the bus is of the user \(UnixSocket.user).")
+      return state.withLock {
+        $0.onRefusal(
+          "A process of \(user) was sent away; the bus is of the user \(UnixSocket.user).")
+      }
     }
     let (channel, id) = add(socket)
     // The member of this process needs none: it does not look for another hub.
     pulse.add(channel, id)
   }
 
-  /// Connects a member of this process.
-  ///
-  /// - Returns: The member's end, whose events are handled on its queue.
-  func connect(
-    on memberQueue: DispatchQueue, _ handle: @escaping @Sendable (ChannelEvent) -> Void
-  ) throws(SystemError) -> SocketChannel {
+  /// Connects a member of this process, and returns its end.
+  func connect() throws(SystemError) -> UnixSocket {
     let pair = try UnixSocket.pair()
     _ = add(pair.first)
-    return SocketChannel(pair.second, on: memberQueue, handle)
+    return pair.second
   }
 
   private func add(_ socket: consuming UnixSocket) -> (SocketChannel, ConnectionID) {
@@ -208,24 +199,21 @@ final class HubServer: Sendable {
     pulse.tick()
   }
 
-  /// Whether another hub follows, or this one cannot be found, because its files were deleted.
-  private var isOver: Bool {
-    guard let address else { return false }
-    return address.folder.isClaimed(after: generation) || address.claim.isLost
-      || !address.folder.isInPlace
-  }
-
   /// Whether another process has claimed the next generation.
   private var isFollowed: Bool { address?.folder.isClaimed(generation + 1) ?? false }
 
-  /// Ends if another hub follows, or the files have been deleted.
-  func look() { if isOver { close() } }
+  /// Ends if another hub follows, or this one cannot be found, because its files were deleted.
+  func look() {
+    guard let address else { return }
+    if address.folder.isClaimed(after: generation) || address.claim.isLost
+      || !address.folder.isInPlace
+    {
+      close()
+    }
+  }
 
   /// Tells the members that the hub is alive, if its queue is busy.
-  func beat() { pulse.beat(unless: { isOver }) }
-
-  /// Gives the files of the hub the present time.
-  func renewFiles() { address?.folder.renewHubs(generation) }
+  func beat() { pulse.beat() }
 
   /// Checks which of the members have died that the hub waits for before it opens.
   private func lookForDeaths() {
@@ -239,8 +227,8 @@ final class HubServer: Sendable {
 
   /// Asks the state, and does what it says.
   private func act(_ body: (inout State, inout [HubAction]) -> Void) {
-    let (refusals, needsTicks) = state.withLock { state -> ([String], Bool?) in
-      if state.isClosed { return ([], nil) }
+    let needsTicks = state.withLock { state -> Bool? in
+      if state.isClosed { return nil }
       var actions: [HubAction] = []
       body(&state, &actions)
       while !actions.isEmpty {
@@ -251,14 +239,12 @@ final class HubServer: Sendable {
           state.hub.waiting(connection.channel.flush(), on: connection.id, &actions)
         }
       }
-      defer { state.refusals = [] }
-      return (state.refusals, state.hub.needsTicks || state.isFull)
+      return state.hub.needsTicks || state.isFull
     }
     if let needsTicks {
       ticks.set(needsTicks)
       pulse.set(needsTicks)
     }
-    for reason in refusals { onRefusal(reason) }
   }
 
   /// The process leaves the bus; its member has closed its connection.
@@ -318,7 +304,7 @@ extension HubServer.State {
       while let frame = try parser.next() { hub.received(frame, from: id, &actions) }
     } catch {
       // A member that breaks the format is disconnected, because no later frame can be read.
-      refusals.append("A process was sent away. \(error.message)")
+      onRefusal("A process was sent away. \(error.message)")
       close(id)
       hub.disconnected(id, &actions)
     }
@@ -352,7 +338,7 @@ extension HubServer.State {
           touched.append(connection)
         }
       case .close(let id, let reason):
-        if let reason { refusals.append("A process was sent away. \(reason)") }
+        if let reason { onRefusal("A process was sent away. \(reason)") }
         close(id)
       case .opened: break
       }

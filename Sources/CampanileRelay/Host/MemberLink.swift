@@ -7,8 +7,6 @@ final class MemberLink: RelayLink {
     var member: MemberState
     var receiver: (any RelayReceiver)?
     var channel: SocketChannel?
-    /// Counts the connections, so that frames of an old one are ignored.
-    var connection = 0
     var parser = FrameParser<HubFrame>()
     /// Whether the relay takes messages.
     ///
@@ -17,16 +15,12 @@ final class MemberLink: RelayLink {
     /// The hub, if it is part of this member.
     var hub: HubServer?
     var lock: FileLock?
-    /// The number of the bus in the folder, for a member that has not received it from a hub.
-    var busID: UInt64 = 0
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
     /// How often it has been tried to join the hub of a generation that does not listen.
     var attempts = (generation: UInt64(0), count: 0)
     /// How many connections in a row have ended before the bus was open.
     var vainConnections = 0
-    /// Why the hub does not let the member in.
-    var refusal: String?
     /// The last trouble that was reported, so that the same one is reported once.
     var trouble = ""
     var isStopped = false
@@ -41,8 +35,6 @@ final class MemberLink: RelayLink {
   private let logLimit: Int
   private let silence: SilenceLimits
   private let ticks: Ticks
-  /// Looks after the files of the bus.
-  private let care: Locked<any DispatchSourceTimer>
   private let state: Locked<State>
 
   /// Where the members meet.
@@ -57,7 +49,6 @@ final class MemberLink: RelayLink {
   ) {
     queue = DispatchQueue(label: "campanile.relay.link")
     ticks = Ticks(on: queue)
-    care = Locked(DispatchSource.makeTimerSource(queue: queue))
     self.bus = bus
     self.silence = silence
     logLimit = buffering.byteCount
@@ -83,11 +74,6 @@ final class MemberLink: RelayLink {
   func start(_ receiver: any RelayReceiver) {
     state.withLock { $0.receiver = receiver }
     ticks.start { [weak self] in self?.tick() }
-    care.withLock { care in
-      care.setEventHandler { [weak self] in self?.renewFiles() }
-      care.schedule(deadline: .now() + 3_600, repeating: 3_600, leeway: .seconds(300))
-      care.activate()
-    }
     queue.async { self.join() }
   }
 
@@ -95,7 +81,6 @@ final class MemberLink: RelayLink {
     queue.async {
       let (channel, hub, receiver, lock) = self.state.withLock { state in
         self.ticks.end()
-        self.care.withLock { $0.cancel() }
         state.watch = nil
         state.isStopped = true
         defer { (state.channel, state.hub, state.receiver, state.lock) = (nil, nil, nil, nil) }
@@ -175,7 +160,7 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       switch bus {
       case .folder(let folder): try join(in: folder)
-      case .memory(let bus): try connect(to: bus.hub(for: id, silence), 1)
+      case .memory(let bus): connected(try bus.hub(for: id, silence).connect(), 1)
       }
     } catch {
       report(error.description)
@@ -207,11 +192,7 @@ final class MemberLink: RelayLink {
             + " of the protocol, and this one version \(protocolVersion). Use the same version of "
             + "the package in both.")
       }
-      let number = newConnection()
-      let channel = SocketChannel(socket, on: queue) { [weak self] in
-        self?.handle($0, of: number)
-      }
-      return connected(channel, generation)
+      return connected(socket, generation)
     }
     // Its hub is dead, or about to listen; or it has been stopped before it could.
     let attempts = state.withLock { state in
@@ -248,23 +229,13 @@ final class MemberLink: RelayLink {
     try folder.prepare()
     if state.withLock({ $0.lock != nil }), folder.isAnnounced(id.rawValue) { return }
     watch(folder)
-    let busID = try folder.identify()
     let lock = try folder.announce(id.rawValue)
-    state.withLock { state in
-      state.busID = busID
-      state.lock = lock
-    }
+    state.withLock { $0.lock = lock }
   }
 
   /// Looks for the next hub whenever the files of hubs change.
   private func watch(_ folder: BusFolder) {
-    // Not on the queue, where code of messages runs when they are encoded: the hub of this member
-    // looks meanwhile.
-    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in
-      guard let self else { return }
-      if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
-      queue.async { self.look(in: folder) }
-    }
+    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in self?.look(in: folder) }
     state.withLock { $0.watch = watch }
     if watch == nil { lookLater(in: folder) }
   }
@@ -278,13 +249,14 @@ final class MemberLink: RelayLink {
     }
   }
 
-  /// Leaves the hub if another one follows it.
+  /// Leaves the hub if another one follows it; called on any queue.
   private func look(in folder: BusFolder) {
-    let (generation, hub) = state.withLock {
-      ($0.channel == nil ? nil : $0.member.generation, $0.hub)
+    // Not on the link's queue, where code of messages runs when they are encoded.
+    if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
+    queue.async {
+      let generation = self.state.withLock { $0.channel == nil ? nil : $0.member.generation }
+      if let generation, folder.isClaimed(after: generation) { self.leave() }
     }
-    if let hub { hub.queue.async { hub.look() } }
-    if let generation, folder.isClaimed(after: generation) { leave() }
   }
 
   /// Becomes the hub of a generation, if no other member does.
@@ -300,15 +272,15 @@ final class MemberLink: RelayLink {
     _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
-    let (busID, hub, patience) = state.withLock { state in
-      // The file may have been lost and made again since the others read it.
-      let busID = state.member.busID != 0 ? state.member.busID : state.busID
+    let (knownID, hub, patience) = state.withLock { state in
       // The hub of an earlier generation is a member now, and may have messages that no other has.
       let isNext = state.member.generation + 1 == generation
       // On a machine that is too slow for a hub to open in time, the next one waits for longer.
       let patience = silence.ofMembers << min(state.vainConnections, 3)
-      return (busID, isNext ? state.member.hub : nil, patience)
+      return (state.member.busID, isNext ? state.member.hub : nil, patience)
     }
+    // The file may have been lost, and made again, since another hub has read it.
+    let busID = try knownID != 0 ? knownID : folder.identify()
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
@@ -321,28 +293,18 @@ final class MemberLink: RelayLink {
     }
     server.start()
     do {
-      try connect(to: server, generation)
+      let socket = try server.connect()
+      self.state.withLock { ($0.hub, $0.wantsHub) = (server, false) }
+      connected(socket, generation)
     } catch {
       server.close()
       throw error
     }
   }
 
-  private func connect(to hub: HubServer, _ generation: UInt64) throws(SystemError) {
-    let number = newConnection()
-    let channel = try hub.connect(on: queue) { [weak self] in self?.handle($0, of: number) }
-    if case .folder = bus { state.withLock { ($0.hub, $0.wantsHub) = (hub, false) } }
-    connected(channel, generation)
-  }
-
-  private func newConnection() -> Int {
-    state.withLock { state in
-      state.connection += 1
-      return state.connection
-    }
-  }
-
-  private func connected(_ channel: SocketChannel, _ generation: UInt64) {
+  private func connected(_ socket: consuming UnixSocket, _ generation: UInt64) {
+    // There are no events of a channel that has been closed.
+    let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0) }
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
     // The change of a folder that was reported before the member was connected had no effect.
@@ -362,21 +324,6 @@ final class MemberLink: RelayLink {
     receiver?.receive([.disconnected(trouble)])
   }
 
-  /// Gives the files that the bus needs the present time, once an hour, and makes its own again if it
-  /// was lost.
-  ///
-  /// Systems remove files from folders for temporary ones that are older than some hours or days. Hours
-  /// in which the computer sleeps count. A member that joins while all files are being removed may lose
-  /// the file that it has just found.
-  func renewFiles() {
-    guard case .folder(let folder) = bus, !state.withLock({ $0.isStopped }) else { return }
-    do { try prepare(folder) } catch { report(error.description) }
-    let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
-    lock?.renew()
-    hub?.renewFiles()
-    folder.renewIdentity()
-  }
-
   // MARK: Events
 
   private func tick() {
@@ -387,8 +334,7 @@ final class MemberLink: RelayLink {
     }
   }
 
-  private func handle(_ event: ChannelEvent, of connection: Int) {
-    if state.withLock({ $0.connection != connection || $0.channel == nil }) { return }
+  private func handle(_ event: ChannelEvent) {
     switch event {
     case .read(let bytes):
       let isBroken = act { state, actions in state.read(bytes, &actions) }
@@ -445,7 +391,7 @@ final class MemberLink: RelayLink {
   private func act<Result: Sendable>(
     _ body: (inout State, inout [MemberAction]) -> Result
   ) -> Result {
-    let (result, incidents, receiver, silent, wanted, refusal) = state.withLock { state in
+    let (result, incidents, receiver, silent, wanted) = state.withLock { state in
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
@@ -453,15 +399,9 @@ final class MemberLink: RelayLink {
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
       let isDeaf = state.channel != nil && !state.isReading
       if ticks.set(state.member.needsTicks || isDeaf) { state.member.beginTicks() }
-      return (result, incidents, state.receiver, silent, wanted, state.refusal.take())
+      return (result, incidents, state.receiver, silent, wanted)
     }
     receiver?.receive(consume incidents)
-    if let refusal {
-      _ = disconnect()
-      report(refusal)
-      joinLater(.seconds(1))
-      return result
-    }
     guard case .folder(let folder) = bus else { return result }
     if let silent {
       if folder.isClaimed(silent + 1) {
@@ -513,7 +453,6 @@ extension MemberLink.State {
       case .send(let frame): frame.append(to: &bytes)
       case .silent(let last): silent = last
       case .dropped(_, let subject): drops[subject, default: 0] += 1
-      case .refused(let reason): refusal = reason
       case .opened:
         // Not before: the hub would wait for the log of a member that does not read.
         if !isReading { channel?.setReading(false) }
@@ -562,7 +501,7 @@ extension MemberLink.State {
         version: request.version, payload: request.payload)
     case .replied(let correlation, let status, let payload):
       .reply(correlation: correlation, status, payload: payload)
-    case .send, .silent, .dropped, .refused, .opened: nil
+    case .send, .silent, .dropped, .opened: nil
     }
   }
 

@@ -14,8 +14,8 @@ enum ChannelEvent: Sendable {
 
 /// Bytes to and from the other end of a connection.
 ///
-/// Used on one serial queue, where its events are handled. Only `beat(_:)`, `shutDown()` and `close()`
-/// may be called on any.
+/// Used on one serial queue, where its events are handled. Only `beat(_:)` and `close()` may be called
+/// on any.
 final class SocketChannel: Sendable {
   fileprivate struct State {
     let reads: any DispatchSourceProtocol
@@ -67,6 +67,7 @@ final class SocketChannel: Sendable {
       switch transfer {
       case .bytes:
         handle(.read(bytes[...]))
+        if state.withLock({ $0.isClosed }) { return }
         handle(.readEnd)
       case .none: return
       case .end: return end()
@@ -183,9 +184,6 @@ final class SocketChannel: Sendable {
   }
 
   // MARK: Closing
-
-  /// Ends the connection for both ends, each of which handles that on its queue; on any queue.
-  func shutDown() { state.withLock { if !$0.isClosed { socket.shutDown() } } }
 
   /// Ends the connection; there are no events from then on.
   func close() {

@@ -31,22 +31,13 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
   private init(_ parts: [Part]) {
     self.parts = parts
     pattern = Self.pattern(parts, where: [:])
-    require(
-      SubjectName.isName(pattern.replacing("*", with: "-"))
-        && !text.contains { "*>%".contains($0) },
-      "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
-        + "without spaces and without the signs * > %")
-    require(
-      pattern.split(separator: ".").allSatisfy { $0 == "*" || !$0.contains("*") },
-      "A relay subject was written as \"\(pattern)\", where * is a key path; a key path is a token of "
-        + "its own, with a dot before and after it")
-  }
-
-  /// The literal text, without the key paths.
-  private var text: String {
-    parts.reduce(into: "") { text, part in
-      if case .text(let part) = part { text += part }
+    let isPlain = parts.allSatisfy {
+      if case .text(let text) = $0 { !text.contains { "*>%".contains($0) } } else { true }
     }
+    require(
+      isPlain && (try? SubjectPattern(validating: pattern)) != nil,
+      "A relay subject was written as \"\(pattern)\", where * is a key path; it takes tokens with dots "
+        + "between them, each a key path, or text without spaces and without the signs * > %")
   }
 
   /// The names of all messages of the type that say `values` at these key paths.
@@ -155,6 +146,13 @@ package enum SubjectName {
       (1...256).contains(name.utf8.count),
       "A group was named \"\(name)\"; its name takes 1 to 256 bytes in UTF-8")
     return name
+  }
+
+  static func check(_ text: String, _ what: String) {
+    require(
+      isName(text),
+      "\(what) to \"\(text)\"; a name has tokens with dots between them, without spaces and without "
+        + "the signs * and >")
   }
 
   /// Whether text is the name of one message.

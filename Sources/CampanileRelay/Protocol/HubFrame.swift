@@ -23,7 +23,6 @@ enum HubFrame: Hashable, WireFrame {
   case shared(group: String, Message)
   case taken(group: String, Message.Key, Position)
   case unheard(UInt32)
-  case refused(String)
   case dropped(subject: String)
 
   func append(to bytes: inout [UInt8]) {
@@ -49,7 +48,6 @@ enum HubFrame: Hashable, WireFrame {
     case .shared(let group, let message): Self.append(13, group, message, to: &bytes)
     case .unheard(let count): Self.append(14, count, to: &bytes)
     case .dropped(let subject): Self.append(15, subject, to: &bytes)
-    case .refused(let reason): Self.append(16, reason, to: &bytes)
     case .joined(let peer): Self.append(17, peer, to: &bytes)
     case .left(let id): Self.append(18, id, to: &bytes)
     case .taken(let group, let key, let position): Self.append(19, group, key, position, to: &bytes)
@@ -78,7 +76,6 @@ enum HubFrame: Hashable, WireFrame {
     case 13: .shared(group: try reader.read(), try reader.read())
     case 14: .unheard(try reader.read())
     case 15: .dropped(subject: try reader.read())
-    case 16: .refused(try reader.read())
     case 17: .joined(try reader.read())
     case 18: .left(try reader.read())
     case 19: .taken(group: try reader.read(), try reader.read(), try reader.read())

@@ -12,8 +12,6 @@ enum MemberAction: Hashable, Sendable {
   /// A message of this member was dropped from a full log before a hub had it.
   case dropped(number: UInt64, subject: String)
   case opened
-  /// The hub accepts no member: do not take over from it, and join later.
-  case refused(String)
   case closed
   /// The hub of a generation is silent: join a later one, or close the connection and claim the next.
   case silent(after: UInt64)

@@ -255,7 +255,6 @@ struct MemberState {
       receive(message, of: group, &actions)
     case .taken(let group, let key, let position): shares.note(group, key, takenAt: position)
     case .unheard(let count): actions.append(.unheard(Int(count)))
-    case .refused(let reason): actions.append(.refused(reason))
     case .dropped(let subject): actions.append(.dropped(number: 0, subject: subject))
     case .lost(let losses): receive(losses, &actions)
     case .welcome(_, let busID): welcome(busID)

@@ -53,3 +53,5 @@ struct Queue<Element> {
     head = 0
   }
 }
+
+extension Queue: Sendable where Element: Sendable {}

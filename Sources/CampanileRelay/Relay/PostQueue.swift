@@ -6,26 +6,25 @@ import Campanile
 final class PostQueue: Sendable {
   enum Item: Sendable {
     case message(OutgoingMessage)
-    // In boxes, so that an item is short.
-    /// Bytes that are sent as they are.
-    indirect case posts(RelayPosts)
+    /// Bytes that are sent as they are; the array is shared with the poster.
+    case bytes([UInt8], RelayPosts.Heading)
+    // In a box, so that an item is short.
     indirect case operation(RelayOperation)
   }
 
+  /// Items to send: first the operations that were queued behind messages that have been dropped.
+  struct Batch: Sendable {
+    fileprivate var front = Queue<Item>()
+    fileprivate var rest = Queue<Item>()
+
+    var isEmpty: Bool { front.isEmpty && rest.isEmpty }
+    mutating func popFirst() -> Item? { front.popFirst() ?? rest.popFirst() }
+  }
+
   fileprivate struct State {
-    var items: [Item?] = []
-    /// The memory of items that have been taken, which later posts reuse.
-    var spare: [Item?] = []
-    /// Posts of raw bytes after the items.
-    ///
-    /// The bytes are copied: one thread would allocate an array and another would free it.
-    var tail = RelayPosts()
+    var batch = Batch()
     /// The approximate memory of the messages.
     var size = 0
-    /// Where to look for the oldest message.
-    var first = 0
-    /// How many items before `first` are `nil`.
-    var gaps = 0
     /// How many messages of each pattern there was no room for.
     var lost: [String: Int] = [:]
     var isScheduled = false
@@ -34,31 +33,32 @@ final class PostQueue: Sendable {
 
   private let state = Locked(State())
   private let buffering: RelayBuffering
-  /// Up to so many bytes are copied, and a longer array is shared.
-  private static var longest: Int { 4_096 }
 
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
 
   /// Queues a message, which may drop the oldest ones, or counts the message as lost if the queue
   /// is full.
   ///
-  /// - Parameter make: Makes the message in its final place, since moving it would copy it.
+  /// - Parameters:
+  ///   - whenQueued: Called in any case, with the lock held, so that code that is called because of it
+  ///     posts later. It must not run foreign code.
+  ///   - make: Makes the message in its final place, since moving it would copy it.
   /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
   @inline(__always)
-  func append(size: Int, _ make: () -> OutgoingMessage) -> Bool {
+  func append(size: Int, whenQueued: () -> Void = {}, _ make: () -> Item) -> Bool {
     var isFirst = false
     // An array would be retained and released.
-    var dropped: [OutgoingMessage]?
+    var dropped: [Item]?
     let limit = buffering.byteCount
     state.withLock { state in
+      whenQueued()
       if state.isClosed { return }
       if state.size + size > limit, buffering.policy == .oldest {
         dropped = [make()]
         return
       }
       state.size += size
-      state.endTail()
-      state.items.append(.message(make()))
+      state.batch.rest.append(make())
       if state.size > limit { dropped = state.dropOldest(downTo: limit) }
       isFirst = state.schedule()
     }
@@ -66,50 +66,13 @@ final class PostQueue: Sendable {
     return isFirst
   }
 
-  /// Queues bytes that are sent as they are, as ``append(size:_:)`` queues a message.
-  ///
-  /// - Precondition: The subject is the name of a message.
-  /// - Parameter whenQueued: Called with the lock held, so that code that is called because of it
-  ///   posts later. It must not run foreign code.
-  /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
-  func append(
-    raw bytes: [UInt8], to subject: String, version: UInt32, whenQueued: () -> Void = {}
-  ) -> Bool {
-    var isFirst = false
-    var dropped: [OutgoingMessage]?
-    let (size, limit) = (Self.size(ofRaw: bytes.count), buffering.byteCount)
-    state.withLock { state in
-      whenQueued()
-      if state.isClosed { return }
-      if state.size + size > limit, buffering.policy == .oldest {
-        state.lost[subject, default: 0] += 1
-      } else {
-        state.size += size
-        if bytes.count <= Self.longest, subject.utf8.count <= Self.longest {
-          if state.tail.isFull { state.endTail() }
-          state.tail.append(raw: bytes, to: subject, version: version)
-        } else {
-          let heading = RelayPosts.Heading(raw: subject, version)
-          state.endTail()
-          state.items.append(.posts(RelayPosts(heading, sharing: bytes)))
-        }
-        if state.size > limit { dropped = state.dropOldest(downTo: limit) }
-      }
-      isFirst = state.schedule()
-    }
-    if let dropped, count(dropped) { return true }
-    return isFirst
-  }
-
-  fileprivate static func size(ofRaw byteCount: Int) -> Int { byteCount + 128 }
-
   /// Counts messages that there was no room for, without the lock where their type is asked.
   ///
   /// - Returns: Whether the caller must schedule taking the counts.
   @inline(never)
-  private func count(_ dropped: [OutgoingMessage]) -> Bool {
+  private func count(_ dropped: [Item]) -> Bool {
     let patterns = dropped.map(\.pattern)
-    for message in dropped { message.hold?.end() }
+    for case .message(let message) in dropped { message.hold?.end() }
     return state.withLock { state in
       if state.isClosed { return false }
       for pattern in patterns { state.lost[pattern, default: 0] += 1 }
@@ -121,8 +84,7 @@ final class PostQueue: Sendable {
   func append(_ operation: RelayOperation) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
-      state.endTail()
-      state.items.append(.operation(operation))
+      state.batch.rest.append(.operation(operation))
       return state.schedule()
     }
   }
@@ -130,37 +92,23 @@ final class PostQueue: Sendable {
   /// Takes nothing more, and forgets what there is.
   func close() {
     // The objects of the messages are released outside the lock.
-    let items = state.withLock { state -> [Item?] in
+    let batch = state.withLock { state in
       state.isClosed = true
-      state.endTail()
-      defer { state.items = [] }
-      return state.items
+      defer { state.batch = Batch() }
+      return state.batch
     }
-    withExtendedLifetime(items) {}
+    withExtendedLifetime(batch) {}
   }
 
-  /// Returns the items to send, and the number of dropped messages of each pattern since the last
-  /// call.
+  /// Exchanges an empty batch, whose memory later posts reuse, for all items.
   ///
-  /// The items are in order, with `nil` in place of some dropped messages.
-  func takeAll() -> (items: [Item?], lost: [String: Int]) {
+  /// - Returns: The number of dropped messages of each pattern since the last call.
+  func takeAll(in batch: inout Batch) -> [String: Int] {
     state.withLock { state in
-      state.endTail()
-      var items: [Item?] = []
-      swap(&items, &state.spare)
-      swap(&items, &state.items)
-      defer {
-        (state.lost, state.size, state.first, state.gaps, state.isScheduled) = ([:], 0, 0, 0, false)
-      }
-      return (items, state.lost)
+      if !state.isClosed { swap(&batch, &state.batch) }
+      defer { (state.lost, state.size, state.isScheduled) = ([:], 0, false) }
+      return state.lost
     }
-  }
-
-  /// Keeps the memory of items that have been sent, unless there are far fewer items now.
-  func recycle(_ items: consuming [Item?]) {
-    let count = items.count
-    items.removeAll(keepingCapacity: items.capacity <= 4 * count)
-    state.withLock { [items] state in if !state.isClosed { state.spare = items } }
   }
 }
 
@@ -172,69 +120,49 @@ extension PostQueue.State {
     return !isScheduled
   }
 
-  /// Makes an item of the posts of raw bytes.
-  @inline(__always)
-  fileprivate mutating func endTail() { if !tail.isEmpty { makeItemOfTail() } }
-
-  @inline(never)
-  private mutating func makeItemOfTail() {
-    var next = RelayPosts()
-    // As many are likely to follow.
-    next.reserve(asIn: tail)
-    swap(&next, &tail)
-    items.append(.posts(next))
-  }
-
-  /// Takes out the oldest messages, until the others fit in, and counts those of raw bytes.
+  /// Takes out the oldest messages, until the others fit in; the newest stays, however large it is.
   ///
-  /// - Returns: The other messages that were taken out.
+  /// - Returns: The messages that were taken out.
   @inline(never)
-  fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage]? {
-    // At most as many as there are items: then moving these costs each post little.
-    defer { if gaps > 1_024, gaps > items.count / 2 { closeGaps() } }
-    var dropped: [OutgoingMessage]?
-    while size > limit, first < items.count {
-      switch items[first] {
-      case .message(let message):
-        // The newest stays, however large it is.
-        if first == items.count - 1, tail.isEmpty { return dropped }
-        size -= message.size
-        items[first] = nil
-        gaps += 1
-        // In place: a copy for each of many messages would take long, under the lock.
-        if dropped?.append(message) == nil { dropped = [message] }
-      case .posts(var posts):
-        items[first] = nil
-        drop(&posts, isLast: first == items.count - 1 && tail.isEmpty, downTo: limit)
-        if !posts.isEmpty {
-          items[first] = .posts(posts)
-          return dropped
-        }
-        gaps += 1
-      case .operation, nil: break
+  fileprivate mutating func dropOldest(downTo limit: Int) -> [PostQueue.Item]? {
+    var dropped: [PostQueue.Item]?
+    while size > limit, batch.rest.count > 1, let item = batch.rest.popFirst() {
+      if case .operation = item {
+        batch.front.append(item)
+        continue
       }
-      first += 1
-    }
-    if size > limit {
-      var rest = RelayPosts()
-      swap(&rest, &tail)
-      drop(&rest, isLast: true, downTo: limit)
-      swap(&rest, &tail)
+      size -= item.size
+      // In place: a copy for each of many messages would take long, under the lock.
+      if dropped?.append(item) == nil { dropped = [item] }
     }
     return dropped
   }
+}
 
-  @inline(never)
-  private mutating func closeGaps() {
-    items.removeAll { $0 == nil }
-    first -= gaps
-    gaps = 0
+extension PostQueue.Item {
+  /// The approximate number of bytes in memory; what the strings and arrays of a typed message hold is
+  /// not counted.
+  fileprivate var size: Int {
+    switch self {
+    case .message(let message): message.size
+    case .bytes(let bytes, _): Self.size(ofBytes: bytes.count)
+    case .operation: 0
+    }
   }
 
-  private mutating func drop(_ posts: inout RelayPosts, isLast: Bool, downTo limit: Int) {
-    while size > limit, !(isLast && posts.count == 1), let post = posts.popFirst() {
-      size -= PostQueue.size(ofRaw: post.payload.count)
-      lost[posts.headings[post.heading].subject, default: 0] += 1
+  static func size(ofBytes count: Int) -> Int { count + 128 }
+
+  /// Bytes in an array that has not much more memory than is counted for them.
+  static func fitted(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.capacity <= 2 * bytes.count + 64 ? bytes : bytes.map { $0 }
+  }
+
+  /// The names under which such messages travel.
+  fileprivate var pattern: String {
+    switch self {
+    case .message(let message): message.pattern
+    case .bytes(_, let heading): heading.subject
+    case .operation: ""
     }
   }
 }

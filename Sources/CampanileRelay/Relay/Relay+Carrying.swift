@@ -1,5 +1,4 @@
 public import Campanile
-import Synchronization
 
 extension Relay {
   /// Carries the messages of a type from now on, between the bus and a center.
@@ -73,12 +72,14 @@ extension Relay {
     name: (@Sendable (borrowing Post) -> String?)?, find: (@Sendable (Substring) -> M.Subject?)?
   ) {
     let pattern = M.relaySubject.pattern(filters, file, line) + (find == nil ? "" : ".*")
-    let way = CarriedWay(core)
-    guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
-    if direction != .inward { way.carryOut(type, in: center, file, line, name) }
-    if direction != .outward {
-      way.carryIn(type, in: center, pattern, filters.group(file, line), find)
-    }
+    let key = CarriedTypes.Key(type, center)
+    core.carried.remove(key)
+    let registration =
+      direction == .inward ? nil : core.carryOut(type, in: center, file, line, name)
+    let subscription =
+      direction == .outward
+      ? nil : core.carryIn(type, in: center, pattern, filters.group(file, line), find)
+    core.carried.add(CarriedWay(center, registration, subscription), for: key)
   }
 
   /// Stops carrying the messages of a type between the bus and a center.
@@ -86,7 +87,7 @@ extension Relay {
   /// After this method has returned, the relay posts none of them in this center, except a message
   /// that it has begun to post. For a type that is not carried there, it has no effect.
   public func stopCarrying<M: RelayedMessage>(_ type: M.Type, in center: MessageCenter) {
-    core.carried.remove(ObjectIdentifier(type), center)?.end()
+    core.carried.remove(CarriedTypes.Key(type, center))
   }
 }
 
@@ -161,8 +162,11 @@ extension RelaySubject where Message: RelayedMessage {
 /// The types that a relay carries, with the centers.
 final class CarriedTypes: Sendable {
   struct Key: Hashable {
-    let type: ObjectIdentifier
-    let center: ObjectIdentifier
+    private let type, center: ObjectIdentifier
+
+    init<M: RelayedMessage>(_ type: M.Type, _ center: MessageCenter) {
+      (self.type, self.center) = (ObjectIdentifier(type), ObjectIdentifier(center))
+    }
   }
 
   struct State {
@@ -176,42 +180,34 @@ final class CarriedTypes: Sendable {
   /// Tests count the ways.
   let state = Locked(State())
 
-  /// - Returns: Whether the relay has not ended.
-  func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
-    let key = Key(type: type, center: ObjectIdentifier(center))
-    let (isAdded, old, isMany) = state.withLock { state in
-      // It has no observer yet.
-      if state.isOutwardEnded { way.endOutward() }
-      if state.isEnded { return (false, CarriedWay?.none, false) }
-      let old = state.ways.updateValue(way, forKey: key)
-      return (true, old, state.ways.count >= state.limit)
+  /// Keeps a way, in the place of one that another thread has added since the last was removed.
+  func add(_ way: CarriedWay, for key: Key) {
+    let (old, isOutwardEnded, isMany) = state.withLock { state in
+      // A relay that has ended keeps none.
+      let old = state.isEnded ? way : state.ways.updateValue(way, forKey: key)
+      return (old, state.isOutwardEnded, state.ways.count >= state.limit)
     }
     old?.end()
-    if isMany { sweep() }
-    return isAdded
+    if isOutwardEnded { way.endOutward() }
+    if isMany { removeReleased() }
   }
 
-  /// Removes the ways of released centers, when there are twice as many ways as were left the last
-  /// time.
-  private func sweep() {
-    let ways = state.withLock { Array($0.ways.values) }
+  func remove(_ key: Key) { state.withLock { $0.ways.removeValue(forKey: key) }?.end() }
+
+  /// Removes the ways of released centers.
+  ///
+  /// It is called when there are twice as many ways as were left the last time, and when a message
+  /// finds no center.
+  func removeReleased() {
+    let ways = state.withLock { $0.ways }
     // Outside the lock: to look for a center may be to hold it last.
-    remove(ways.filter(\.isOfReleasedCenter))
-    state.withLock { $0.limit = max(32, 2 * $0.ways.count) }
-  }
-
-  func remove(_ type: ObjectIdentifier, _ center: MessageCenter) -> CarriedWay? {
-    let key = Key(type: type, center: ObjectIdentifier(center))
-    return state.withLock { $0.ways.removeValue(forKey: key) }
-  }
-
-  /// Ends ways, and leaves those that have taken their places.
-  func remove(_ ways: [CarriedWay]) {
-    let removed = Set(ways.map(ObjectIdentifier.init))
+    let released = ways.filter { $0.value.center == nil }
     state.withLock { state in
-      state.ways = state.ways.filter { !removed.contains(ObjectIdentifier($0.value)) }
+      // Others may have taken their places.
+      for (key, way) in released where state.ways[key] === way { state.ways[key] = nil }
+      state.limit = max(32, 2 * state.ways.count)
     }
-    for way in ways { way.end() }
+    for way in released.values { way.end() }
   }
 
   /// Sends nothing more from the centers, nor from one that is added; arriving messages are still
@@ -219,50 +215,50 @@ final class CarriedTypes: Sendable {
   func endOutward() {
     let ways = state.withLock { state in
       state.isOutwardEnded = true
-      return Array(state.ways.values)
+      return state.ways
     }
-    for way in ways { way.endOutward() }
+    for way in ways.values { way.endOutward() }
   }
 
   func end() {
     let ways = state.withLock { state in
       state.isEnded = true
       defer { state.ways = [:] }
-      return Array(state.ways.values)
+      return state.ways
     }
-    for way in ways { way.end() }
+    for way in ways.values { way.end() }
   }
 }
 
 /// A type that is carried in a center.
 final class CarriedWay: Sendable {
-  private struct State {
-    var registration: Registration?
-    var subscription: Subscription?
-    /// The center in which what arrives is posted.
-    weak var center: MessageCenter?
+  fileprivate weak let center: MessageCenter?
+  private let registration: Registration?
+  private let subscription: Subscription?
+
+  fileprivate init(
+    _ center: MessageCenter, _ registration: Registration?, _ subscription: Subscription?
+  ) {
+    (self.center, self.registration, self.subscription) = (center, registration, subscription)
   }
 
-  private let state = Locked(State())
-  /// Whether nothing more is sent, though the observer may be registered: another thread registers
-  /// it, or is about to end it.
-  private let isOutwardEnded = Atomic<Bool>(false)
-  /// Whether nothing more that arrives is posted.
-  private let isInwardEnded = Atomic<Bool>(false)
-  // A cycle, which the end of the relay breaks: it ends all ways, and releases them.
-  private let core: RelayCore
+  func endOutward() { registration?.cancel() }
 
-  init(_ core: RelayCore) { self.core = core }
+  func end() {
+    endOutward()
+    subscription?.end()
+  }
+}
 
-  func carryOut<M: RelayedMessage>(
+extension RelayCore {
+  fileprivate func carryOut<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
     _ name: (@Sendable (borrowing Post) -> String?)?
-  ) {
-    let (step, carrier) = (center.pathStep, PathStep(number: core.link.step))
-    let registration = center.observeInPlace(type, file: file, line: line) {
+  ) -> Registration {
+    let (step, carrier) = (center.pathStep, PathStep(number: link.step))
+    return center.observeInPlace(type, file: file, line: line) {
       // The relay's end removes this observer, and with it the core.
       [self] message, post in
-      if isOutwardEnded.load(ordering: .acquiring) { return }
       var details: OutgoingMessage.Details?
       if name != nil || post.hasDetails {
         // A message that came from the carrier does not return to it.
@@ -271,25 +267,22 @@ final class CarriedWay: Sendable {
         if name != nil && about == nil { return }
         details = OutgoingMessage.Details(about, post.path, post.hold())
       }
-      core.send(size: OutgoingMessage.size(of: message)) { [details] in
-        OutgoingMessage(message, through: step, details)
+      send(size: OutgoingMessage.size(of: message)) { [details] in
+        .message(OutgoingMessage(message, through: step, details))
       }
     }
-    state.withLock { $0.registration = registration }
-    // Set before the registration is asked for.
-    if isOutwardEnded.load(ordering: .sequentiallyConsistent) { registration.cancel() }
   }
 
-  func carryIn<M: RelayedMessage>(
+  fileprivate func carryIn<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ pattern: String, _ group: String?,
     _ find: (@Sendable (Substring) -> M.Subject?)?
-  ) {
-    let carrier = PathStep(number: core.link.step)
-    let subscription = Subscription(core, to: pattern, in: group) {
-      [weak self, weak center, weak core = core] payload in
+  ) -> Subscription {
+    let carrier = PathStep(number: link.step)
+    return Subscription(self, to: pattern, in: group) {
+      [weak self, weak center] payload, route in
       guard let center else {
         // No observer is left for the messages, which other processes still send.
-        if let self { core?.carried.remove([self]) }
+        self?.carried.removeReleased()
         return false
       }
       if payload.path.contains(center.pathStep) { return true }
@@ -297,7 +290,7 @@ final class CarriedWay: Sendable {
       do {
         message = try M(relayPayload: payload.bytes, version: payload.version)
       } catch {
-        core?.reportUndecodable(payload, M.self, error)
+        self?.reportUndecodable(payload, M.self, error)
         return true
       }
       var subject: M.Subject?
@@ -306,37 +299,13 @@ final class CarriedWay: Sendable {
         if subject == nil { return true }
       }
       // It may have ended while the message was decoded.
-      if self?.isInwardEnded.load(ordering: .acquiring) != false { return false }
+      if route.hasEnded { return false }
       center.post(
         message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
       return true
     }
-    state.withLock { ($0.subscription, $0.center) = (subscription, center) }
-    // Set before the subscription is asked for.
-    if isInwardEnded.load(ordering: .sequentiallyConsistent) { subscription.end() }
   }
 
-  /// Whether nothing is carried any more, because the center has been released.
-  var isOfReleasedCenter: Bool {
-    let (isInward, registration, center) = state.withLock { state in
-      (state.subscription != nil, state.registration, state.center)
-    }
-    return isInward ? center == nil : registration.map { !$0.isActive } ?? false
-  }
-
-  func endOutward() {
-    isOutwardEnded.store(true, ordering: .sequentiallyConsistent)
-    state.withLock { $0.registration }?.cancel()
-  }
-
-  func end() {
-    endOutward()
-    isInwardEnded.store(true, ordering: .sequentiallyConsistent)
-    state.withLock { $0.subscription }?.end()
-  }
-}
-
-extension RelayCore {
   func reportUndecodable(
     _ payload: RelayedPayload, _ type: Any.Type, _ error: any Error
   ) {

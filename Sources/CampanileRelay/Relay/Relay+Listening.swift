@@ -41,7 +41,7 @@ extension Relay {
 
   /// Sends bytes under a name.
   ///
-  /// The call takes a lock for a moment. Up to 4,096 bytes are copied; a longer array is shared.
+  /// The call takes a lock for a moment. The array is shared, unless it has room for far more bytes.
   /// After the relay has ended, this has no effect.
   ///
   /// - Parameters:
@@ -98,7 +98,7 @@ private final class Hearing: SignalBase {
     // One for each observer, so that a message finds the observers of its name, and no others.
     let source = Broadcaster<RelayedPayload>()
     let subscription = Subscription(core, to: pattern, in: group, whenEnded: source.finish) {
-      [group] payload in
+      [group] payload, _ in
       // An observation that has ended takes no message off the others of its group.
       if group != nil && source.observerCount == 0 { return false }
       source.send(payload, trackedBy: payload.tracker)
@@ -124,7 +124,7 @@ final class Subscription: Sendable {
   init(
     _ core: RelayCore, to pattern: String, in group: String?,
     whenEnded: @escaping @Sendable () -> Void = {},
-    _ body: @escaping @Sendable (RelayedPayload) -> Bool
+    _ body: @escaping @Sendable (RelayedPayload, Routes.Route) -> Bool
   ) {
     self.core = core
     wanted = Routes.Wanted(.messages, pattern, group)

@@ -41,10 +41,7 @@ extension Relay {
   public func request(
     raw bytes: [UInt8], to subject: String, within limit: Duration
   ) async throws -> [UInt8] {
-    require(
-      SubjectName.isName(subject),
-      "A request was sent to \"\(subject)\"; a name has tokens with dots between them, without "
-        + "spaces and without the signs * and >")
+    SubjectName.check(subject, "A request was sent")
     return try await request(raw: bytes, of: subject, version: 0, within: limit)
   }
 
@@ -131,18 +128,19 @@ extension Relay {
     let pattern = checked(pattern)
     let subscription = Subscription(core, answering: pattern.text)
     let start: @Sendable (IncomingRequest) -> (@Sendable () async -> Void)? = {
-      [weak core = core, answers = core.answers, subscription] request in
+      [weak core = core, waiting = core.waiting, subscription] request in
       defer { withExtendedLifetime(subscription) {} }
       guard pattern.matches(request.subject), request.take() else { return nil }
-      answers.begin()
+      waiting.begin(.answer)
       return {
-        await answers.run {
+        await AnswerCall.run {
           do {
             core?.answer(request, try await answer(request))
           } catch {
             core?.fail(request, "\(error)")
           }
         }
+        waiting.end(.answer)
       }
     }
     return ObservationToken(
@@ -156,6 +154,23 @@ extension Relay {
   /// `Trace(of: center, relay.requests)` also finds an answer that hangs. The source does not keep
   /// the relay.
   public var requests: some Traceable { core.requests.inspection.named("requests to \(name)") }
+}
+
+/// An answer that is being made, which the task that makes it knows by a task-local value.
+final class AnswerCall: Sendable {
+  @TaskLocal private static var current: AnswerCall?
+  private let hasEnded = Atomic<Bool>(false)
+
+  /// Whether the current task is part of an answer; one that an answer has begun may outlive it.
+  static var isInside: Bool {
+    current.map { !$0.hasEnded.load(ordering: .acquiring) } ?? false
+  }
+
+  static func run(_ body: () async -> Void) async {
+    let call = AnswerCall()
+    await $current.withValue(call) { await body() }
+    call.hasEnded.store(true, ordering: .releasing)
+  }
 }
 
 /// A request that has arrived.

@@ -18,14 +18,10 @@ final class RelayCore: RelayReceiver, Sendable {
   let waiting = WaitingCalls()
   private let outbox: PostQueue
   /// Posts that have been taken from `outbox` and not encoded yet; used on the link's queue.
-  private let unsent = Locked(Unsent())
+  private let unsent = Locked(PostQueue.Batch())
   let inbox = Inbox()
   /// The queue on which arriving messages are posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
-  /// The answers that are being made.
-  let answers = OpenCalls()
-  /// The deliveries that the link awaits.
-  private let openDeliveries = OpenCalls()
 
   init(_ link: any RelayLink, _ buffering: RelayBuffering) {
     self.link = link
@@ -36,7 +32,7 @@ final class RelayCore: RelayReceiver, Sendable {
   // MARK: Sending
 
   @inline(__always)
-  func send(size: Int, _ make: () -> OutgoingMessage) {
+  func send(size: Int, _ make: () -> PostQueue.Item) {
     if outbox.append(size: size, make) { scheduleSending() }
   }
 
@@ -47,9 +43,12 @@ final class RelayCore: RelayReceiver, Sendable {
     if let reason = RelayLimits.objection(to: bytes.count, named: subject) {
       return reportRefused(subject, reason)
     }
-    if outbox.append(raw: bytes, to: subject, version: version, whenQueued: whenQueued) {
-      scheduleSending()
+    SubjectName.check(subject, "Bytes were posted")
+    let (bytes, size) = (PostQueue.Item.fitted(bytes), PostQueue.Item.size(ofBytes: bytes.count))
+    let isFirst = outbox.append(size: size, whenQueued: whenQueued) {
+      .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
     }
+    if isFirst { scheduleSending() }
   }
 
   func send(_ operation: RelayOperation) {
@@ -78,33 +77,33 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Then the link reads what has arrived, however much is left to encode, because a link that
   /// sends nothing for half a second counts as stopped.
   private func sendSome() {
-    var unsent = Unsent()
-    self.unsent.withLock { swap(&$0, &unsent) }
-    if unsent.isEmpty {
-      let (items, lost) = outbox.takeAll()
-      for (pattern, count) in lost { reportLost(pattern, count) }
-      unsent = Unsent(items: items)
+    var batch = PostQueue.Batch()
+    unsent.withLock { swap(&$0, &batch) }
+    if batch.isEmpty {
+      for (pattern, count) in outbox.takeAll(in: &batch) {
+        receive([
+          .lost(
+            sender: nil, subject: pattern, count: count,
+            "More was posted than the relay's buffer holds, faster than it could be encoded.")
+        ])
+      }
     }
     var holds: [HeldDelivery] = []
     var operations = OutgoingOperations()
     let end = DispatchTime.now() + .milliseconds(10)
-    while !unsent.isEmpty {
-      switch unsent.popFirst() {
-      case .posts(let posts): operations.append(posts)
+    var isLate = false
+    while !isLate, !operations.isFull, let item = batch.popFirst() {
+      switch item {
       case .message(let message):
         encode(message, &operations)
+        isLate = DispatchTime.now() >= end
         if let hold = message.hold { holds.append(hold) }
+      case .bytes(let bytes, let heading): operations.append(heading, bytes)
       case .operation(let operation): if isWanted(operation) { operations.append(operation) }
-      case nil: break
       }
-      if operations.isFull || DispatchTime.now() >= end { break }
     }
-    if unsent.isEmpty {
-      outbox.recycle(unsent.takeItems())
-    } else {
-      self.unsent.withLock { swap(&$0, &unsent) }
-      scheduleSending()
-    }
+    if !batch.isEmpty { scheduleSending() }
+    unsent.withLock { swap(&$0, &batch) }
     if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
       operations.append(.flushPosts(token))
     }
@@ -119,37 +118,28 @@ final class RelayCore: RelayReceiver, Sendable {
 
   private func encode(_ message: OutgoingMessage, _ operations: inout OutgoingOperations) {
     let heading = message.heading
+    let reason: String
     do {
       let payload = try message.payload()
-      if let reason = RelayLimits.objection(to: payload.count, named: heading.subject) {
-        reportRefused(heading.subject, reason)
-      } else {
-        operations.append(heading, payload)
+      guard let objection = RelayLimits.objection(to: payload.count, named: heading.subject) else {
+        return operations.append(heading, payload)
       }
+      reason = objection
     } catch {
-      reportRefused(heading.subject, "A message could not be encoded: \(error)")
+      reason = "A message could not be encoded: \(error)"
     }
+    // At once: the end of a flush with the message may follow.
+    receive([.refused(subject: heading.subject, reason)])
   }
 
   func reportRefused(_ subject: String, _ reason: String) {
     report(.refused(subject: subject, reason))
   }
 
-  private func reportLost(_ pattern: String, _ count: Int) {
-    report(
-      .lost(
-        sender: nil, subject: pattern, count: count,
-        "More was posted than the relay's buffer holds, faster than it could be encoded."))
-  }
-
   /// Reports something on the relay's queue, from any thread.
   ///
   /// It has a place among the incidents of the link, so the end of a later flush follows it.
-  private func report(_ incident: RelayIncident) {
-    let (isFirst, pauses) = inbox.append([incident])
-    if pauses { link.queue.async { if self.inbox.isPaused { self.link.setReading(false) } } }
-    if isFirst { deliveries.async { self.deliverAll() } }
-  }
+  private func report(_ incident: RelayIncident) { link.queue.async { self.receive([incident]) } }
 
   // MARK: Receiving
 
@@ -201,10 +191,10 @@ final class RelayCore: RelayReceiver, Sendable {
         path: path.map { PathStep(number: $0) }, tracker: tracker)
       // All of them, and not only the first that takes it.
       let isTaken = heading.routes.count { $0.deliver(message) } > 0
-      openDeliveries.begin()
-      tracker.end { [openDeliveries] in
+      waiting.begin(.delivery)
+      tracker.end { [waiting] in
         done(isTaken)
-        openDeliveries.end()
+        waiting.end(.delivery)
       }
     case .unheard(let count): unheard.update { $0 += count }
     case .request(let sender, let correlation, let subject, let version, let payload):
@@ -297,8 +287,8 @@ final class RelayCore: RelayReceiver, Sendable {
   ///
   /// It does not wait for a call that the task is part of.
   func finishCalls() async {
-    if !OpenCalls.isInside { await answers.wait() }
-    if !DeliveryTracker.isInsideCall { await openDeliveries.wait() }
+    if !AnswerCall.isInside { await waiting.waitForEnd(of: .answer) }
+    if !DeliveryTracker.isInsideCall { await waiting.waitForEnd(of: .delivery) }
   }
 
   /// Waits until the messages that have arrived are delivered, but not for later ones.
@@ -319,8 +309,6 @@ final class RelayCore: RelayReceiver, Sendable {
     inbox.close()
     link.stop()
     waiting.end()
-    answers.close()
-    openDeliveries.close()
     routes.end()
     requests.finish()
     deliveries.async {
@@ -330,30 +318,6 @@ final class RelayCore: RelayReceiver, Sendable {
       // Before, this would discard events that wait for an observer's queue.
       self.eventDeliveries.end { [events = self.events] in events.finish() }
     }
-  }
-}
-
-/// Items of a relay's queue, taken one after another.
-private struct Unsent {
-  private var items: [PostQueue.Item?] = []
-  private var next = 0
-
-  init(items: [PostQueue.Item?] = []) { self.items = items }
-
-  var isEmpty: Bool { next == items.count }
-
-  /// The next item, or `nil` if it was dropped.
-  mutating func popFirst() -> PostQueue.Item? {
-    defer { next += 1 }
-    return items[next].take()
-  }
-
-  /// The array, for later items, to which no other reference is left then.
-  mutating func takeItems() -> [PostQueue.Item?] {
-    var taken: [PostQueue.Item?] = []
-    swap(&taken, &items)
-    next = 0
-    return taken
   }
 }
 
@@ -374,13 +338,6 @@ private struct OutgoingOperations {
     if case .forget(let requests) = operation { return forgotten.formUnion(requests) }
     endPosts()
     operations.append(operation)
-  }
-
-  mutating func append(_ posts: RelayPosts) {
-    endPosts()
-    operations.append(.posts(posts))
-    count += posts.count
-    byteCount += posts.byteCount
   }
 
   mutating func append(_ heading: RelayPosts.Heading, _ payload: [UInt8]) {

@@ -33,54 +33,15 @@ package struct RelayPosts: Sendable {
 
   package init() {}
 
-  /// Posts of one heading, of which the first one has these bytes.
-  init(_ heading: Heading, sharing bytes: [UInt8]) {
-    headings = [heading]
-    self.bytes = bytes
-    posts = [Post(heading: 0, length: UInt32(bytes.count))]
-  }
-
   package var count: Int { posts.count - first }
   package var isEmpty: Bool { posts.count == first }
   /// The bytes of the payloads that have not been taken.
   package var byteCount: Int { bytes.count - start }
 
-  /// Whether it has so much memory, also of posts that have been taken, that others follow.
-  var isFull: Bool { bytes.count >= 56 << 10 || posts.count >= 512 }
-
   package mutating func append(_ heading: Heading, _ payload: some Collection<UInt8>) {
     if headings.last != heading { headings.append(heading) }
-    append(payload)
-  }
-
-  /// Adds a post with the heading of the last one.
-  @inline(__always)
-  fileprivate mutating func append(_ payload: some Collection<UInt8>) {
     bytes += payload
     posts.append(Post(heading: UInt32(headings.count - 1), length: UInt32(payload.count)))
-  }
-
-  /// Adds a post of bytes that nothing has been done to.
-  ///
-  /// - Precondition: The subject is the name of a message.
-  @inline(__always)
-  mutating func append(raw payload: [UInt8], to subject: String, version: UInt32) {
-    if let last = headings.last, last.subject == subject, last.version == version {
-    } else {
-      begin(subject, version)
-    }
-    append(payload)
-  }
-
-  @inline(never)
-  private mutating func begin(_ subject: String, _ version: UInt32) {
-    headings.append(Heading(raw: subject, version))
-  }
-
-  /// Prepares for as many posts as there were in others.
-  mutating func reserve(asIn others: RelayPosts) {
-    bytes.reserveCapacity(others.bytes.count)
-    posts.reserveCapacity(others.posts.count)
   }
 
   /// Takes the first post: the place of its heading, and where its payload is among the bytes.
@@ -91,16 +52,5 @@ package struct RelayPosts: Sendable {
     let end = start + Int(post.length)
     defer { (first, start) = (first + 1, end) }
     return (Int(post.heading), start..<end)
-  }
-}
-
-extension RelayPosts.Heading {
-  /// - Precondition: The subject is the name of a message.
-  init(raw subject: String, _ version: UInt32) {
-    require(
-      SubjectName.isName(subject),
-      "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
-        + "spaces and without the signs * and >")
-    self.init(subject: subject, version: version)
   }
 }

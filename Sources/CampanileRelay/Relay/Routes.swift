@@ -8,17 +8,17 @@ final class Routes: Sendable {
     fileprivate let pattern: SubjectPattern
     fileprivate let group: String?
     fileprivate let whenEnded: @Sendable () -> Void
-    private let body: @Sendable (RelayedPayload) -> Bool
+    private let body: @Sendable (RelayedPayload, Route) -> Bool
     private let isEnded = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - group: Those who share the messages.
     ///   - whenEnded: Called when the relay has ended, and nothing more comes.
-    ///   - body: Says whether it took the message.
+    ///   - body: Says whether it took the message; it can see whether the route has ended since.
     init(
       _ pattern: SubjectPattern, in group: String? = nil,
       _ whenEnded: @escaping @Sendable () -> Void = {},
-      _ body: @escaping @Sendable (RelayedPayload) -> Bool
+      _ body: @escaping @Sendable (RelayedPayload, Route) -> Bool
     ) {
       (self.pattern, self.group, self.whenEnded, self.body) = (pattern, group, whenEnded, body)
     }
@@ -26,8 +26,10 @@ final class Routes: Sendable {
     /// - Returns: Whether the message has been taken.
     @discardableResult
     func deliver(_ message: RelayedPayload) -> Bool {
-      !isEnded.load(ordering: .acquiring) && body(message)
+      !hasEnded && body(message, self)
     }
+
+    var hasEnded: Bool { isEnded.load(ordering: .acquiring) }
 
     /// Ends the route: no call begins after this has returned.
     func end() { isEnded.store(true, ordering: .releasing) }

@@ -196,16 +196,9 @@ final class BusFolder: Sendable {
         sentence: "The bus has had \(Self.lastGeneration) hubs, and can have no more. End the "
           + "processes that use it, and remove the folder \(path).")
     }
-    // The file gets its name when it is locked, because a process that found it before would take
-    // it for that of a dead hub, and continue with the next one.
-    let (directory, name) = (try folder(), lockName(generation))
-    let unnamed = name + "." + String(UInt64.random(in: 1 ... .max), radix: 16)
-    guard let descriptor = try directory.make(unnamed) else { return nil }
-    defer { directory.remove(unnamed) }
-    guard let lock = FileLock(locking: descriptor) else { return nil }
-    // For processes with another version of the package.
-    lock.write("\(protocolVersion)")
-    guard try directory.link(unnamed, as: name) else { return nil }
+    // With the version, for processes with another version of the package.
+    let lock = try folder().make(lockName(generation), saying: "\(protocolVersion)")
+    guard let lock else { return nil }
     // The files of old generations are taken away: that this one was not there proves nothing. The
     // highest is never taken away.
     return try highestGeneration() == generation ? lock : nil
@@ -274,19 +267,9 @@ final class BusFolder: Sendable {
 
   /// Takes a lock that shows other processes that a member lives.
   func announce(_ member: UInt64) throws(SystemError) -> FileLock {
-    // The file gets its name when it is locked, because a process that found it before would take
-    // it for that of a dead member, and remove it.
-    let (name, unnamed) = (memberName(member), memberName(member) + ".new")
-    let directory = try folder()
-    guard let descriptor = try directory.make(unnamed) else {
-      throw SystemError("The file \(path)/\(unnamed) cannot be made", code: EEXIST)
-    }
-    guard let lock = FileLock(locking: descriptor), directory.rename(unnamed, to: name) else {
-      let code = errno
-      directory.remove(unnamed)
-      throw SystemError("The file \(path)/\(name) cannot be locked", code: code)
-    }
-    return lock
+    let name = memberName(member)
+    if let lock = try folder().make(name) { return lock }
+    throw SystemError("The file \(path)/\(name) cannot be made", code: EEXIST)
   }
 
   /// Whether the file of a member is there.
@@ -320,31 +303,14 @@ final class BusFolder: Sendable {
     let (directory, name) = (try folder(), "bus.id")
     // Others may make it, or remove it, meanwhile.
     for _ in 0..<10 {
-      if let text = directory.text(of: name), let id = UInt64(text, radix: 16), id != 0 {
-        return id
+      if let text = directory.text(of: name) {
+        if let id = UInt64(text, radix: 16), id != 0 { return id }
+        // After a power failure a file may be empty.
+        directory.remove(name)
       }
-      let new = String(UInt64.random(in: 1 ... .max), radix: 16)
-      let temporary = name + "." + new
-      // On the disk before it has the name: after a power failure a file may be empty.
-      try directory.write(new, to: temporary)
-      defer { directory.remove(temporary) }
-      // The first one stays.
-      _ = try directory.link(temporary, as: name)
+      _ = try directory.make(name, saying: String(UInt64.random(in: 1 ... .max), radix: 16))
     }
-    throw SystemError(
-      sentence: "The file \(path)/\(name) holds no number. End the processes that use the bus, and "
-        + "remove it.")
-  }
-
-  /// Gives the file with the bus's number the present time.
-  func renewIdentity() { directory?.renew("bus.id") }
-
-  /// Gives the socket of a hub, and the locks of all hubs, the present time.
-  ///
-  /// An earlier hub that has been stopped looks for the lock of a later one.
-  func renewHubs(_ generation: UInt64) {
-    directory?.renew(socketName(generation))
-    for known in knownGenerations { directory?.renew(lockName(known)) }
+    throw SystemError(sentence: "The file \(path)/\(name) cannot be read.")
   }
 }
 

@@ -59,6 +59,8 @@ final class Directory: Sendable {
         sentence: "Others can reach into the folder \(path), whose mode is "
           + "\(String(status.st_mode & 0o777, radix: 8)) and must be 700.")
     }
+    // Programs that remove old files leave out a folder that is locked, with all that is in it.
+    flock(self.own.number, LOCK_SH | LOCK_NB)
   }
 
   private static func checkOwner(_ status: stat, _ path: String) throws(SystemError) {
@@ -86,11 +88,27 @@ final class Directory: Sendable {
 
   // MARK: Files
 
-  /// Makes a file of the user's alone; `nil` if there is one of this name.
-  func make(_ name: String) throws(SystemError) -> Int32? {
+  /// Makes a file of the user's alone, which is locked and has its text when it gets its name.
+  ///
+  /// A process that found a file that is not locked yet would take it for one of the dead, and one that
+  /// found it empty would miss its text.
+  ///
+  /// - Returns: `nil` if there is a file of this name.
+  func make(_ name: String, saying text: String = "") throws(SystemError) -> FileLock? {
+    let unnamed = name + "." + String(UInt64.random(in: 1 ... .max), radix: 16)
     let descriptor = unsafe openat(
-      own.number, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    if descriptor >= 0 { return descriptor }
+      own.number, unnamed, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if descriptor < 0 { throw SystemError("The file \(path)/\(name) cannot be made") }
+    defer { remove(unnamed) }
+    guard let lock = FileLock(locking: descriptor) else {
+      throw SystemError("The file \(path)/\(name) cannot be locked")
+    }
+    let bytes = Array(text.utf8)
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe write(descriptor, $0.baseAddress, $0.count)
+    }
+    if count != bytes.count { throw SystemError("The file \(path)/\(name) cannot be written") }
+    if unsafe linkat(own.number, unnamed, own.number, name, 0) == 0 { return lock }
     if errno == EEXIST { return nil }
     throw SystemError("The file \(path)/\(name) cannot be made")
   }
@@ -104,22 +122,6 @@ final class Directory: Sendable {
 
   func remove(_ name: String) { unsafe unlinkat(own.number, name, 0) }
 
-  func rename(_ name: String, to new: String) -> Bool {
-    unsafe renameat(own.number, name, own.number, new) == 0
-  }
-
-  /// Gives a file another name too.
-  ///
-  /// - Returns: Whether there was no file of that name.
-  func link(_ name: String, as new: String) throws(SystemError) -> Bool {
-    if unsafe linkat(own.number, name, own.number, new, 0) == 0 { return true }
-    if errno == EEXIST { return false }
-    throw SystemError("The file \(path)/\(new) cannot be made")
-  }
-
-  /// Gives a file the present time.
-  func renew(_ name: String) { unsafe utimensat(own.number, name, nil, 0) }
-
   /// The first bytes of a file, as text.
   func text(of name: String) -> String? {
     let descriptor = open(name)
@@ -129,22 +131,7 @@ final class Directory: Sendable {
     let count = unsafe bytes.withUnsafeMutableBytes {
       unsafe read(descriptor, $0.baseAddress, $0.count)
     }
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-  }
-
-  /// Makes a file with a text, which is on the disk when this returns.
-  func write(_ text: String, to name: String) throws(SystemError) {
-    guard let descriptor = try make(name) else {
-      throw SystemError("The file \(path)/\(name) cannot be made", code: EEXIST)
-    }
-    defer { close(descriptor) }
-    let bytes = Array(text.utf8)
-    let count = unsafe bytes.withUnsafeBytes { unsafe ProgramCalls.write($0, to: descriptor) }
-    if count != bytes.count || fsync(descriptor) != 0 {
-      let code = errno
-      remove(name)
-      throw SystemError("The file \(path)/\(name) cannot be written", code: code)
-    }
+    return count >= 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
   }
 
   func names() throws(SystemError) -> [String] {
@@ -178,14 +165,6 @@ final class FileLock: Sendable {
   }
 
   deinit { close(descriptor) }
-
-  /// Gives the file the present time.
-  func renew() { futimens(descriptor, nil) }
-
-  func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = unsafe bytes.withUnsafeBytes { unsafe ProgramCalls.write($0, to: descriptor) }
-  }
 
   /// Whether the file has been deleted.
   var isLost: Bool {

@@ -22,10 +22,12 @@ package enum ProgramCalls {
   }
 
   /// Writes bytes to standard output, all of them, also where that is a pipe that does not block.
-  package static func write(_ bytes: [UInt8]) throws(SystemError) {
+  package static func output(_ bytes: [UInt8]) throws(SystemError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe write($0, to: STDOUT_FILENO) }
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count)
+      }
       let code = errno
       if count >= 0 {
         rest.removeFirst(count)
@@ -51,15 +53,5 @@ package enum ProgramCalls {
       let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
     #endif
     return unsafe handler == unsafeBitCast(SIG_IGN, to: Int.self)
-  }
-
-  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-    #if canImport(Darwin)
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #elseif canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
   }
 }

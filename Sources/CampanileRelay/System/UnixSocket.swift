@@ -278,32 +278,16 @@ struct UnixSocket: ~Copyable {
     return accepted
   }
 
-  /// A write to a closed socket is an error and no signal.
-  private static var sendFlags: Int32 {
-    #if os(Linux)
-      Int32(MSG_NOSIGNAL)
-    #else
-      0
-    #endif
-  }
-
-  /// Accepts one connection for which the system has no room, says why it ends, and ends it.
+  /// Accepts one connection for which the system has no room, and ends it.
   ///
   /// - Parameter spare: A descriptor that is kept for this, and is closed meanwhile.
   /// - Returns: Whether there was one.
-  borrowing func refuse(saying bytes: [UInt8], with spare: inout Descriptor?) -> Bool {
+  borrowing func refuse(with spare: inout Descriptor?) -> Bool {
     spare = nil
-    defer { spare = Descriptor.spare() }
     let accepted = acceptNext()
-    if accepted < 0 { return false }
-    let refused = Descriptor(accepted)
-    #if !os(Linux)
-      Self.setUp(accepted)
-    #endif
-    _ = unsafe bytes.withUnsafeBytes {
-      unsafe send(refused.number, $0.baseAddress, $0.count, Self.sendFlags)
-    }
-    return true
+    if accepted >= 0 { close(accepted) }
+    spare = Descriptor.spare()
+    return accepted >= 0
   }
 
   /// The user of the process at the other end, in words, unless it is this process's own.
@@ -372,9 +356,15 @@ struct UnixSocket: ~Copyable {
 
   /// Writes as much as the system takes.
   borrowing func write(_ bytes: ArraySlice<UInt8>) -> Transfer {
+    #if os(Linux)
+      // A write to a closed socket is an error and no signal.
+      let flags = Int32(MSG_NOSIGNAL)
+    #else
+      let flags: Int32 = 0
+    #endif
     while true {
       let count = unsafe bytes.withUnsafeBytes {
-        unsafe send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
+        unsafe send(descriptor, $0.baseAddress, $0.count, flags)
       }
       if count >= 0 { return .bytes(count) }
       if errno == EINTR { continue }

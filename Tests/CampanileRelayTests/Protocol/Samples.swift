@@ -84,7 +84,7 @@ enum Samples {
     .peers([], hub: 0), .flushed(token: 1), .ping(.none),
     .ping(at(1, 3), settled: at(1, 2), stable: at(1, 1)), .shared(group: "g", message), .unheard(3),
     .taken(group: "g", .init(sender: 1, number: 2), at(1, 2)),
-    .dropped(subject: "a"), .refused("Nobody."), .joined(peer), .left(5),
+    .dropped(subject: "a"), .joined(peer), .left(5),
   ]
 
   static func bytes(of frames: [some WireFrame]) -> [UInt8] {
