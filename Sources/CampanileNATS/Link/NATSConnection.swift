@@ -15,9 +15,6 @@
 
     private let channel: any Channel
     private let backlog: Backlog
-    /// How many answers to pings wait to be written.
-    private let pongs = Locked(0)
-    private static let pongLimit = 10_000
 
     init(_ channel: any Channel, _ backlog: Backlog = Backlog()) {
       (self.channel, self.backlog) = (channel, backlog)
@@ -89,7 +86,9 @@
       to address: ServerAddress, _ configuration: NATSConfiguration, certificateName: String?,
       _ handle: @escaping @Sendable (Event) -> Void
     ) {
-      let (reason, backlog, tls) = (EndReason(), Backlog(), configuration.tls)
+      let (backlog, tls) = (Backlog(), configuration.tls)
+      // The first one counts.
+      let reason = Locked<String?>(nil)
       let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(Int64(configuration.connectTimeout)))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -106,7 +105,8 @@
             if tls.isFirst { try pipeline.addHandler(try tls.makeHandler(certificateName)) }
             try pipeline.addHandler(
               FrameHandler(
-                address, tls, certificateName: certificateName, reason: reason,
+                address, tls, certificateName: certificateName,
+                fail: { sentence in reason.withLock { $0 = $0 ?? sentence } },
                 deliver: { frames, byteCount in
                   backlog.arrived(byteCount)
                   handle(.frames(frames, byteCount: byteCount, backlog))
@@ -119,7 +119,7 @@
           handle(.connected(NATSConnection(channel, backlog)))
           channel.closeFuture.whenComplete { _ in
             backlog.end()
-            handle(.closed(reason.sentence))
+            handle(.closed(reason.withLock { $0 }))
           }
           backlog.start(channel)
         case .failure(let error):
@@ -129,18 +129,10 @@
       }
     }
 
-    /// Whether so many answers to pings wait that the server can't be reading them.
-    var isFull: Bool { pongs.withLock { $0 > Self.pongLimit } }
-
-    /// - Parameter count: How many answers to pings are among the bytes.
-    func send(_ bytes: ByteBuffer, pongs count: Int = 0) {
+    func send(_ bytes: ByteBuffer) {
       let byteCount = bytes.readableBytes
       backlog.sent(byteCount)
-      if count > 0 { pongs.withLock { $0 += count } }
-      channel.writeAndFlush(bytes).whenComplete { [self] _ in
-        backlog.written(byteCount)
-        if count > 0 { pongs.withLock { $0 -= count } }
-      }
+      channel.writeAndFlush(bytes).whenComplete { [backlog] _ in backlog.written(byteCount) }
     }
 
     func setReading(_ reads: Bool) { backlog.set(reads) }

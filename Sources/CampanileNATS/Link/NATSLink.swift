@@ -93,9 +93,9 @@
       }
       observer.sent(messages: effects.sentCount)
       observer.received(messages: effects.messageCount)
-      for (connection, bytes, pongs) in effects.sends {
+      for (connection, bytes) in effects.sends {
         observer.sent(bytes: bytes.readableBytes)
-        connection.send(bytes, pongs: pongs)
+        connection.send(bytes)
       }
       if effects.hasChangedServers { observer.changedServers() }
       for connection in effects.closes { connection.close() }

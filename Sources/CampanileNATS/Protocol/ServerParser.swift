@@ -54,9 +54,9 @@
           }
           guard let end = try lineEnd(in: bytes, from: position) else { break }
           let verb = try bytes.verb(from: position, to: end)
-          if verb == .message || verb == .messageWithHeaders {
+          if verb == Self.message || verb == Self.messageWithHeaders {
             head = try head(
-              buffer, bytes, position, end, hasHeaders: verb == .messageWithHeaders)
+              buffer, bytes, position, end, hasHeaders: verb == Self.messageWithHeaders)
           } else if messages.isEmpty {
             other = try Self.frame(verb, buffer, position, end)
           } else {
@@ -124,19 +124,23 @@
 
     // MARK: Lines
 
+    /// MSG and HMSG: the bytes as a number.
+    private static let (message, messageWithHeaders) = (0x4D_5347 as UInt64, 0x484D_5347 as UInt64)
+
     private static func frame(
-      _ verb: Verb, _ buffer: ByteBuffer, _ start: Int, _ end: Int
-    ) throws(ProtocolError) -> ServerFrame? {
+      _ verb: UInt64, _ buffer: ByteBuffer, _ start: Int, _ end: Int
+    ) throws(ProtocolError) -> ServerFrame {
       var rest = start
       _ = buffer.readableBytesUInt8Span.word(from: &rest, to: end)
-      return switch verb {
-      case .ping: .ping
-      case .pong: .pong
-      case .ok: .ok
-      case .error:
-        .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
-      case .info: .info(try ServerInfo(json: buffer.bytes(rest..<end)))
-      case .message, .messageWithHeaders: nil
+      switch verb {
+      case 0x5049_4E47: return .ping
+      case 0x504F_4E47: return .pong
+      case 0x2B_4F4B: return .ok
+      case 0x2D45_5252:
+        return .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
+      case 0x494E_464F: return .info(try ServerInfo(json: buffer.bytes(rest..<end)))
+      default:
+        throw ProtocolError("A line of the server begins with none of the protocol's words.")
       }
     }
 
@@ -171,10 +175,6 @@
         reply: count > needed ? buffer.text(third) : nil, headerLength: headerLength,
         length: length)
     }
-  }
-
-  private enum Verb {
-    case message, messageWithHeaders, ping, pong, ok, error, info
   }
 
   // Positions count from the first readable byte.
@@ -224,8 +224,8 @@
       return number
     }
 
-    /// The first word of a line, in lowercase or uppercase.
-    fileprivate func verb(from start: Int, to end: Int) throws(ProtocolError) -> Verb {
+    /// The first word of a line in uppercase: its first five bytes as a number.
+    fileprivate func verb(from start: Int, to end: Int) throws(ProtocolError) -> UInt64 {
       var rest = start
       guard let range = word(from: &rest, to: end) else {
         throw ProtocolError("A line of the server is empty.")
@@ -235,17 +235,7 @@
         let byte = self[index]
         word = word << 8 | UInt64(byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte)
       }
-      switch word {
-      case 0x4D_5347: return .message
-      case 0x484D_5347: return .messageWithHeaders
-      case 0x5049_4E47: return .ping
-      case 0x504F_4E47: return .pong
-      case 0x2B_4F4B: return .ok
-      case 0x2D45_5252: return .error
-      case 0x494E_464F: return .info
-      default:
-        throw ProtocolError("A line of the server begins with none of the protocol's words.")
-      }
+      return word
     }
   }
 

@@ -64,8 +64,13 @@
       (untried, tried, former) = (forgotten.prefix(1) + arranged(all, &random), [], nil)
       if !forgotten.isEmpty { forgotten.append(forgotten.removeFirst()) }
       passes += 1
-      let pause = min(longestPause, 50 << min(passes, 21))
-      return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
+      return .wait(milliseconds: pause(after: passes, &random))
+    }
+
+    /// How many milliseconds to wait after so many attempts in vain.
+    func pause(after count: Int, _ random: inout some RandomNumberGenerator) -> Int {
+      let pause = min(longestPause, 50 << min(count, 21))
+      return .random(in: pause / 2...pause, using: &random)
     }
 
     /// Another server than the present one, if there is any; each of them once before any again.

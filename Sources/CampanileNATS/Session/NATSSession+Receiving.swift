@@ -187,13 +187,13 @@
     ///
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
-      guard let own = requests.takeOwn(correlation), answersItself(own.subject),
+      guard let (own, payload) = requests.takeOwn(correlation), answersItself(own.subject),
         let number = requests.received(answerSubject(correlation))
       else { return false }
       incidents.append(
         .request(
           from: id, correlation: number, subject: own.subject, version: own.version,
-          payload: own.payload))
+          payload: payload))
       return true
     }
 
@@ -216,7 +216,7 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          changeReceivers { $0.denied(subject, denial.text) }
+          if request.hasPrefix("$JS.API.STREAM.") { changeReceivers { $0.denied() } }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
@@ -225,18 +225,13 @@
         }
         let denied = requests.open(to: subject)
         // Some may not have been sent yet.
-        if !denied.isEmpty { outbox.forget(requests: Set(denied)) }
+        if !denied.isEmpty { outbox.forget(Set(denied)) }
         for correlation in denied where requests.ended(correlation) {
           incidents.append(
             .reply(correlation: correlation, .failed, payload: Array(denial.text.utf8)))
         }
         // Such a post is never acknowledged; others of the name will not be, either.
-        if durable == nil { return }
-        let (count, flushed) = outbox.refuse(subject)
-        // It may be something else that is denied, like an acknowledgment.
-        if count == 0 { return }
-        report(flushed: flushed)
-        (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
+        if durable != nil { refuse(subject) }
       }
     }
 
@@ -248,14 +243,10 @@
     }
 
     static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
-      var headers: [UInt8] = []
-      headers.appendHeaderStart()
-      if let failure {
-        headers.appendHeader("Nats-Service-Error", line(failure))
-        headers.appendHeader("Nats-Service-Error-Code", "500")
+      let fields = failure.map {
+        "Nats-Service-Error: \(line($0))\r\nNats-Service-Error-Code: 500\r\n"
       }
-      headers.appendHeaderEnd()
-      return headers
+      return Array("NATS/1.0\r\n\(fields ?? "")\r\n".utf8)
     }
 
     /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).
@@ -386,7 +377,7 @@
     /// The relay ends.
     mutating func leave() {
       guard server != nil else { return }
-      durable?.leave()
+      durable?.deleteConsumer()
       writeStreamRequests()
       announce(leaves: true)
     }

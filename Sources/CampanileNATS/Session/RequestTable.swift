@@ -3,17 +3,14 @@
 
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
-    private struct Asked {
-      let subject: String
-      /// The request, if the relay itself may answer it.
-      var own: Own?
-    }
-
-    /// A request that the relay itself may answer.
-    struct Own {
+    /// A request of the relay's own.
+    struct Asked {
       let subject: String
       let version: UInt32
-      let payload: [UInt8]
+      /// The content, if the relay itself may answer the request, and has not been asked yet.
+      var own: [UInt8]?
+      /// Whether it has been sent to a server.
+      var isSent = false
     }
 
     /// The requests of the relay's own.
@@ -30,20 +27,19 @@
 
     // MARK: Sent
 
-    mutating func ask(_ correlation: UInt64, _ subject: String, own: Own? = nil) {
-      asked[correlation] = Asked(subject: subject, own: own)
+    mutating func ask(_ correlation: UInt64, _ request: Asked) { asked[correlation] = request }
+
+    /// Takes a request that has no other answerer, and its content.
+    mutating func takeOwn(_ correlation: UInt64) -> (Asked, payload: [UInt8])? {
+      guard let request = asked[correlation], let payload = request.own else { return nil }
+      asked[correlation]?.own = nil
+      return (request, payload)
     }
 
-    /// Takes a request that has no other answerer.
-    ///
-    /// - Returns: The request, if the relay itself may answer it, and has not been asked yet.
-    mutating func takeOwn(_ correlation: UInt64) -> Own? {
-      defer { asked[correlation]?.own = nil }
-      return asked[correlation]?.own
-    }
+    mutating func wasSent(_ correlation: UInt64) { asked[correlation]?.isSent = true }
 
-    /// The requests that are open, oldest first.
-    var open: [UInt64] { asked.keys.sorted() }
+    /// The open requests that have been sent.
+    var sent: [UInt64] { asked.filter(\.value.isSent).map(\.key) }
 
     func isOpen(_ correlation: UInt64) -> Bool { asked[correlation] != nil }
 

@@ -54,7 +54,7 @@
     private func effects(_ link: inout LinkState) -> (sent: [String], closed: [Int]) {
       let effects = link.takeEffects()
       func number(_ connection: NATSConnection) -> Int { connection === first ? 1 : 2 }
-      let sent = effects.sends.flatMap { connection, bytes, _ in
+      let sent = effects.sends.flatMap { connection, bytes in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0 == "PING" || $0.hasPrefix("SUB x") || $0.hasPrefix("HPUB") }
           .map { "\(number(connection)): \($0.prefix(6))" }
@@ -353,18 +353,19 @@
         link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
       }
       let effects = link.takeEffects()
-      #expect(effects.closes.isEmpty && effects.messageCount == 0 && backlog.reads)
+      #expect(effects.closes.isEmpty && effects.messageCount == 0)
       link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
     }
 
-    @Test("R6 If the second server sends much, it waits until the first one has sent its rest")
+    @Test("R6 The second server is not read until the first one has sent its rest")
     func holdsMuch() {
       var link = link
       link.perform([.subscribe("x")])
       for _ in 1...2 { receive(.pong, from: 2, &link) }
       #expect(effects(&link).sent == ["1: PING", "2: PING", "2: SUB x "])
-      receiveMuch(&link)
       #expect(!backlog.reads)
+      // What has been read before waits.
+      receiveMuch(&link)
       for reads in [false, true] {
         for connection in link.setReading(reads) { connection.setReading(reads) }
         #expect(!backlog.reads)
@@ -394,6 +395,24 @@
       #expect(effects.messageCount == 5)
     }
 
+    @Test("A long message is waited for, and what else arrives does not hide that a pull is gone")
+    func longMessage() throws {
+      let stage = try Self(pingInterval: 100)
+      var link = try stage.pulling()
+      for _ in 1...50 {
+        stage.receive(from: 1, &link)
+        link.tick()
+        #expect(link.session.isReady)
+      }
+      for _ in 1...20 {
+        stage.receive(from: 1, &link)
+        stage.receive(.ok, from: 1, &link)
+        stage.receive(from: 1, &link)
+        link.tick()
+      }
+      #expect(!link.session.isReady)
+    }
+
     @Test("R6 A relay that takes nothing does not read the second server after the first has gone")
     func takesNothing() {
       var link = link
@@ -415,6 +434,26 @@
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
       #expect(backlog.reads)
+    }
+
+    @Test("A second server that sends much before it accepts the relay does not get the relay")
+    func muchBeforeAccepting() {
+      var link = link
+      for _ in 1...5 { link.handle(.frames([.ok], byteCount: 1_000_000, .init()), of: 2) }
+      #expect(link.takeEffects().closes.isEmpty)
+      #expect(link.session.server != nil)
+    }
+
+    @Test("A relay whose servers were mistaken connects to others")
+    func mistakenServers() throws {
+      var configuration = NATSConfiguration()
+      configuration.mistake = "There is no such server."
+      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      let effects = link.takeEffects()
+      #expect(effects.connects.isEmpty && effects.wait == nil && effects.incidents.count == 1)
+      link.reconnect(to: try NATSConfiguration(servers: "nats://c:1"))
+      #expect(link.takeEffects().connects.map(\.address.host) == ["c"])
     }
 
     @Test("If the first server ends before the second one is open, that one is waited for")
@@ -483,7 +522,7 @@
       info.hasHeaders = true
       link.handle(.connected(NATSConnection(EmbeddedChannel())), of: number)
       link.handle(.frames([.info(info), .pong], byteCount: 0, .init()), of: number)
-      return link.takeEffects().sends.flatMap { _, bytes, _ in
+      return link.takeEffects().sends.flatMap { _, bytes in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0.hasPrefix("HPUB") || $0.hasPrefix("SUB x") }.map(String.init)
       }

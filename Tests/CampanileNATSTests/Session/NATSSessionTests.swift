@@ -745,7 +745,7 @@
     @Test("A post waits while its stream is created again, and nothing is reported")
     func createdAgain() throws {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
-      answer(&session, "s1", "{}")
+      answer(&session, "i1", "{}")
       session.perform(post("x"))
       _ = written(&session)
       for _ in 1...2 {
@@ -758,14 +758,19 @@
       session.tickDurable()
       #expect(!written(&session).text.contains("HPUB x "))
       session.tickDurable()
-      let text = written(&session).text
-      #expect(text.contains("STREAM.CREATE.S ") && !text.contains("HPUB x "))
-      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+)x/#)?.1)
+      func token(_ request: String) throws -> String {
+        let text = written(&session).text
+        #expect(!text.contains("HPUB x "))
+        let pattern = try Regex("STREAM\\.\(request)\\.S \\S*\\.([is]\\d+)x")
+        return String(try #require(text.firstMatch(of: pattern)?[1].substring))
+      }
+      answer(&session, try token("INFO"), #"{"error":{"code":404,"err_code":10059}}"#)
+      let creation = try token("CREATE")
       for _ in 1...3 {
         session.tickDurable()
         #expect(!written(&session).text.contains("HPUB x "))
       }
-      answer(&session, String(token), "{}")
+      answer(&session, creation, "{}")
       #expect(written(&session).text.contains("HPUB x "))
       answer(&session, "a1", #"{"stream":"S","seq":1}"#)
       #expect(told(&session) == [])
@@ -1101,7 +1106,7 @@
         session.perform(post("x"))
         #expect(!written(&session).text.contains("HPUB x "))
         if isAnswered {
-          answer(&session, "s1", "{}")
+          answer(&session, "i1", "{}")
         } else {
           for _ in 1...5 { session.tickDurable() }
         }
@@ -1163,17 +1168,11 @@
     }
 
     @Test(
-      "A stream that may not be created is used if it is there, and the denial is reported once")
+      "A stream that may not be created is used if it is there, and denials are reported once")
     func deniedCreation() throws {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
       session.perform(.subscribe("x"))
       session.perform(.flush(5))
-      _ = session.write()
-      session.output.clear()
-      let creation = ConnectionState.Denial(
-        kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no")
-      session.denied(creation)
-      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
       func token(_ request: String) throws -> String {
         let text = written(&session).text
         let pattern = try Regex("API\\.\(request)\\S* _INBOX\\.\\w+\\.(\\w+)x\\w{16} ")
@@ -1185,6 +1184,10 @@
       #expect(session.durable?.isReady == true)
       session.confirmed(written(&session).mark ?? 0)
       #expect(told(&session) == ["flushed 5"])
+      let creation = ConnectionState.Denial(
+        kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no")
+      session.denied(creation)
+      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
       session.denied(creation)
       // Each consumer without a name is another one.
       for number in 1...3 {
@@ -1193,30 +1196,55 @@
         )
       }
       #expect(told(&session) == ["denied $JS.API.CONSUMER.CREATE.S.relayn1"])
-      // What the relay does not ask for is not remembered.
+      // Neither what the relay does not ask for nor each acknowledgement is remembered.
       for number in 1...3 {
         session.denied(.init(kind: .publishing, subject: "$JS.API.X.\(number)", text: "no"))
+        session.denied(
+          .init(kind: .publishing, subject: "$JS.ACK.S.c\(number).1.1.1.0.0", text: "no"))
       }
-      #expect(told(&session).count == 3)
-      #expect(session.reportedDenials.count == 2)
+      #expect(told(&session).count == 4)
+      #expect(session.reportedDenials.count == 3)
+    }
+
+    @Test("R1 A stream that a relay may create and not look for is created")
+    func deniedLocating() throws {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      #expect(written(&session).text.contains("STREAM.INFO.S "))
+      session.denied(.init(kind: .publishing, subject: "$JS.API.STREAM.INFO.S", text: "no"))
+      let text = written(&session).text
+      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+)x/#)?.1)
+      answer(&session, String(token), "{}")
+      #expect(session.isReady)
     }
 
     @Test("A stream that may not be created and is not there is refused with the denial")
     func deniedCreationOfNothing() {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
       for _ in 1...2 {
-        _ = written(&session)
-        session.denied(
-          .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
         let text = written(&session).text
         #expect(text.contains("STREAM.INFO.S "))
         if let token = text.firstMatch(of: #/INFO\.S \S*\.(i\d+)x/#)?.1 {
           answer(&session, String(token), #"{"error":{"code":404,"err_code":10059}}"#)
         }
-        for _ in 1...5 { session.tickDurable() }
+        #expect(written(&session).text.contains("STREAM.CREATE.S "))
+        session.denied(
+          .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
+        // Posts do not wait for it, so that somebody learns of them.
+        #expect(session.durable?.isStreamUnknown == false)
+        for _ in 1...10 { session.tickDurable() }
       }
-      // The sentence of the server, and that there is no stream.
+      // The sentence of the server, and that there is no answer.
       #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S", "denied "])
+    }
+
+    @Test("A request that is sent while no stream takes posts ends with the connection")
+    func requestBesideVainPosts() {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      session.perform(
+        .request(correlation: 7, subject: "q", version: 0, payload: [], milliseconds: 3_600_000))
+      #expect(written(&session).text.contains("HPUB q "))
+      session.disconnected("")
+      #expect(told(&session) == ["reply 7 disconnected", "disconnected"])
     }
 
     @Test("A request that nobody waits for any more is not sent, and takes no memory")
@@ -1238,7 +1266,7 @@
       session.received(message(session.answerSubject(2), sid: NATSSession.inboxSid))
       session.confirmed(session.outbox.sentMark)
       #expect(told(&session) == ["disconnected"])
-      #expect(session.requests.open.isEmpty)
+      #expect(!(1...3).contains { session.requests.isOpen($0) })
       #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
     }
 
