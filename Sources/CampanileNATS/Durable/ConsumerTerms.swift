@@ -84,7 +84,7 @@
         return true
       }
       // 10093: before version 2.10, a filter must not be wider than what the stream stores. 10138:
-      // no two filters may match the same name.
+      // some versions of nats-server refuse filters that have only some names in common.
       guard let code = error.err_code, [10_093, 10_138].contains(code), !isUnfiltered else {
         return false
       }

@@ -148,7 +148,8 @@
     mutating func reconnect() {
       if isStopped { return }
       session.asksForDenied = true
-      // Whatever is not open yet may have authenticated as before.
+      // Whatever is not open yet may have authenticated as before. What waits unread on the second
+      // connection is lost, as on any connection that is left.
       if let next { end(next, nil) }
       if let current, lines[current]?.state.isOpen == true { return end(current, nil) }
       // One that is not open yet has not failed.
@@ -202,6 +203,8 @@
           let cost = lines[number]!.heldBytes + held * Self.heldCost
           if held > 0, cost > Self.heldLimit { handOver() }
         }
+        // Another thread may have applied late what was wanted before.
+        if isHeldBack(number) { lines[number]?.connection?.setReading(false) }
       case .closed(let reason):
         closed(number, reason, byServer: true)
       }

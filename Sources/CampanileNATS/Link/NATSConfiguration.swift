@@ -5,7 +5,7 @@
 /// How a relay reaches its servers.
 struct NATSConfiguration: Sendable {
   var servers: [ServerAddress] = []
-  /// Why the addresses of the servers are invalid, so that the relay never connects.
+  /// Why the addresses of the servers are invalid: the relay connects only once it is given others.
   var mistake: String?
   /// Whether the servers are tried in a random order.
   var shufflesServers = true
@@ -50,8 +50,11 @@ struct NATSConfiguration: Sendable {
   }
 
   /// The place in the paths of messages, the same for all relays that name the same servers.
+  ///
+  /// A relay whose servers are invalid may be given any others, so it has a place of its own.
   var step: UInt64 {
-    fnv1a(Set(servers.map(\.description)).sorted().joined(separator: ","))
+    if mistake != nil { return .random(in: 1 ... .max) }
+    return fnv1a(Set(servers.map(\.description)).sorted().joined(separator: ","))
   }
 }
 

@@ -216,7 +216,7 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          if request.hasPrefix("$JS.API.STREAM.") { changeReceivers { $0.denied() } }
+          changeReceivers { $0.denied(request) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")

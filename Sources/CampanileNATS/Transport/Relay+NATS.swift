@@ -54,6 +54,8 @@
     /// No message that was posted is lost, because the relay sends waiting and unconfirmed messages
     /// on the next connection, for which flushes wait. Messages that other relays send before that
     /// connection are lost, unless a stream stores them, and are counted like those of any gap.
+    /// Requests of others, and messages to a group that no stream stores, are not counted if they
+    /// are lost on their way to the relay; while it changes servers, that may be those of seconds.
     /// Open requests end with ``/CampanileRelay/RelayError/Code/disconnected``.
     ///
     /// Without a connection, the relay gives up an attempt that has begun, and tries the next

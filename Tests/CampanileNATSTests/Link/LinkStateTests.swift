@@ -370,6 +370,10 @@
         for connection in link.setReading(reads) { connection.setReading(reads) }
         #expect(!backlog.reads)
       }
+      // Another thread applies late what was wanted before.
+      second.setReading(true)
+      receive(.ok, from: 2, &link)
+      #expect(!backlog.reads)
       #expect(effects(&link) == ([], []))
       receive(.pong, from: 1, &link)
       let effects = link.takeEffects()
@@ -448,6 +452,8 @@
     func mistakenServers() throws {
       var configuration = NATSConfiguration()
       configuration.mistake = "There is no such server."
+      // They have nothing in common, so each may forward what another one has received.
+      #expect(configuration.step != configuration.step)
       var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
       link.connect()
       let effects = link.takeEffects()

@@ -415,6 +415,9 @@
       // Nobody answers.
       for _ in 1...5 { state.tick() }
       #expect(!state.isStreamUnknown)
+      // Nor do they wait while it is created after that.
+      _ = answer(&state, Self.missing)
+      #expect(state.phase == .creatingStream && !state.isStreamUnknown)
     }
 
     @Test("A stream that has lost its end is heard from there on")
