@@ -150,7 +150,11 @@ hidden byte place[MESSAGES], top[MESSAGES];
 hidden byte unknown, payloads, todo;
 hidden byte f[6];
 hidden byte p, since, last, lowest;
-hidden byte covers, isLate;
+hidden byte covers, isLate, w;
+/* A frame: its kind and its fields. */
+hidden mtype kind;
+hidden byte a;
+hidden short b;
 
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
 #define isRunning(i) (!M.dead && !isHeldUp(i))
@@ -239,9 +243,6 @@ inline claim(i) {
 }
 
 proctype MemberProcess(byte i) {
-  byte a;
-  short b;
-  mtype kind;
 end:
   do
   /* MemberLink.join, become */
@@ -279,12 +280,10 @@ end:
       /* MemberState.collect */
       :: kind == collect ->
         each (n, MESSAGES) {
-          if
-          :: !NO_COLLECTING && has(M.log, n) && (!ONLY_OWN_COLLECTED || SENDER(n) == i) &&
-              (!M.pos[n] || M.pos[n] > a) ->
-            f[n] = M.pos[n]; f[n + 3] = (has(M.forgot, n) -> FORGOTTEN : M.after[n])
-          :: else -> f[n] = NONE; f[n + 3] = 0
-          fi
+          f[n] = NONE; f[n + 3] = 0;
+          when(!NO_COLLECTING && has(M.log, n) && (!ONLY_OWN_COLLECTED || SENDER(n) == i) &&
+              (!M.pos[n] || M.pos[n] > a),
+            f[n] = M.pos[n]; f[n + 3] = (has(M.forgot, n) -> FORGOTTEN : M.after[n]))
         }
         up(M.at, i) ! collected(f[0], f[1], f[2], f[3], f[4], f[5])
       /* MemberState.open, Outbox.open */
@@ -296,8 +295,7 @@ end:
         step(NO_RESENDING, M.sequencedNumber = MAX(M.sequencedNumber, MIN(b & 3, LAST_NUMBER(i))));
         M.sent = (NO_RESENDING -> LAST_NUMBER(i) : M.sequencedNumber);
         sendOwn(i)
-      fi;
-      kind = 0; a = 0; b = 0
+      fi
     }
   od
 }
@@ -321,12 +319,9 @@ inline sequence(g, m, isForgotten, from) {
 
 /* HubState.recovery: the first that could have had a message of a generation */
 inline findRecovery(g, generation) {
-  if
-  :: !NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.isKnown -> since = H.second.since; last = H.second.last
-  :: else ->
-    since = (H.own.isKnown && (generation) < g -> H.own.since : NONE);
-    last = (H.own.isKnown && (generation) < g -> H.own.last : NONE)
-  fi
+  since = (H.own.isKnown && (generation) < g -> H.own.since : NONE);
+  last = (H.own.isKnown && (generation) < g -> H.own.last : NONE);
+  when(!NO_RECOVERIES && g > 2 && (generation) < 2 && H.second.isKnown, since = H.second.since; last = H.second.last)
 }
 
 /* HubState.lowest */
@@ -363,19 +358,11 @@ inline beginMerge() {
 #define eachMerged(...) \
   when(top[0] != NONE && top[1] != NONE && place[1] <= place[0], place[1] = (place[0] | 1)); \
   todo = 7; \
-  next(); \
-  do \
-  :: best != NONE -> __VA_ARGS__; next() \
-  :: else -> break \
-  od
-
-inline next() {
-  best = NONE;
-  each (n, MESSAGES) {
-    when(has(todo, n) && top[n] != NONE && (best == NONE || place[n] < place[best]), best = n)
+  each (w, MESSAGES) { \
+    best = NONE; \
+    each (n, MESSAGES) { when(has(todo, n) && top[n] != NONE && (best == NONE || place[n] < place[best]), best = n) } \
+    when(best != NONE, drop(todo, best); __VA_ARGS__) \
   }
-  when(best != NONE, drop(todo, best))
-}
 
 #define offers(i, m) (entry(i, m) != NONE)
 #define isForgotten(m) (!has(payloads, m))
@@ -521,28 +508,25 @@ inline endHub(g) {
 
 /* HubState.received: a frame of member j */
 inline read(j) {
-  atomic {
+  d_step {
     isUp(g) && nempty(up(g, j)) && (H.checked || !hasMessage(g, j)) ->
-    d_step {
-      up(g, j) ? kind, b0, b1, b2, b3, b4, b5;
+      up(g, j) ? kind, f[0], f[1], f[2], f[3], f[4], f[5];
       if
       /* HubState.join */
       :: kind == hello ->
-        H.joinedAt[j] = b0;
+        H.joinedAt[j] = f[0];
         H.joined = (H.phase == gathering -> H.joined | 1 << j : 0);
-        when(b0 && b1 && g > 2, setRecovery(H.second, true, b2, b3));
+        when(f[0] && f[1] && g > 2, setRecovery(H.second, true, f[2], f[3]));
         if
-        :: (b0 == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
-        :: !NO_REPAIR && b0 != 0 && H.phase == isOpen -> H.stage[j] = late; askLate(g, j)
-        :: b0 != 0 && H.phase == recovering -> H.stage[j] = late
+        :: (f[0] == 0 || NO_REPAIR) && H.phase == isOpen -> openMember(g, j)
+        :: !NO_REPAIR && f[0] != 0 && H.phase == isOpen -> H.stage[j] = late; askLate(g, j)
+        :: f[0] != 0 && H.phase == recovering -> H.stage[j] = late
         :: else -> H.stage[j] = joining
         fi
       /* HubState.collectedAll */
       :: kind == collected ->
         drop(H.waits, j);
-        entry(j, 0) = b0; after(j, 0) = b3;
-        entry(j, 1) = b1; after(j, 1) = b4;
-        entry(j, 2) = b2; after(j, 2) = b5;
+        each (n, MESSAGES) { entry(j, n) = f[n]; after(j, n) = f[n + 3] }
         if
         :: H.phase == recovering && (EARLY_OPEN || H.waits == 0) -> recover(g); askAllLate(g)
         :: H.phase == isOpen && H.stage[j] == late -> repair(g, j)
@@ -551,19 +535,15 @@ inline read(j) {
       /* HubState.post */
       :: kind == message ->
         if
-        :: !NO_NUMBERS && NUMBER(b0) <= H.known[SENDER(b0)] -> down(g, j) ! sequenced(b0, H.own.last)
-        :: else -> sequence(g, b0, false, j); down(g, j) ! sequenced(b0, H.log[b0])
+        :: !NO_NUMBERS && NUMBER(f[0]) <= H.known[SENDER(f[0])] -> down(g, j) ! sequenced(f[0], H.own.last)
+        :: else -> sequence(g, f[0], false, j); down(g, j) ! sequenced(f[0], H.log[f[0]])
         fi
       fi;
-      H.checked = false;
-      kind = 0; b0 = 0; b1 = 0; b2 = 0; b3 = 0; b4 = 0; b5 = 0
-    }
+      H.checked = false
   }
 }
 
 proctype HubProcess(byte g) {
-  byte b0, b1, b2, b3, b4, b5;
-  mtype kind;
 end:
   do
   /* HubState.endGathering, tickJoining */

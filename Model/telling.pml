@@ -16,19 +16,19 @@
  * A step is what happens under a lock, or a call. A thread may offer the rest after each call of another
  * thread, as if `Turn.foreignLimit` were any number.
  *
- * step NOT_ADDED         Following/StateStorage.swift:add                  a set during the turn of another thread adds its change
- * step BEGUN_AHEAD       Following/Teller.swift:isIdle                       no turn begins ahead of calls that wait
- * step NO_LAST_LOOK      Following/Teller.swift:end                          a turn does not end while calls wait
- * step TWO_TURNS         Following/Teller.swift:next                         a thread without the turn makes no calls during one
- * step NOT_TAKEN_BACK    Following/Teller.swift:makeCalls                    an offer that no thread takes is taken back
- * step TOLD_AGAIN        Following/Following.swift:isNew                     an observer is not called with what it knows
- * step FIRST_UNASKED     Following/StateStorage.swift:register             an observer that begins asks for the newest value
- * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed                   and so does one that resumes and has missed something
- * step MISSED_LATER      Engine/Observer.swift:noteMiss                a paused observer misses in the same step
- * step TURNLESS_END      Following/StateStorage.swift:finish               the end waits for its turn (run 2)
- * step NO_TURN           Following/Taps.swift:take                      one thread at a time computes (run 3)
- * step SLOT_TOO_EARLY    Following/Taps.swift:compute                   what was received is stored in that turn (run 3)
- * step LEFT_UNCALLED     Following/Taps.swift:take                      a thread that adds an update looks for the turn (run 3)
+ * step NOT_ADDED         Following/StateStorage.swift:addCall       a set during the turn of another thread adds its change
+ * step BEGUN_AHEAD       Engine/Memory/Locked.swift:isIdle          no turn begins ahead of calls that wait
+ * step NO_LAST_LOOK      Engine/Memory/Locked.swift:end             a turn does not end while calls wait
+ * step TWO_TURNS         Engine/Memory/Locked.swift:next            a thread without the turn makes no calls during one
+ * step NOT_TAKEN_BACK    Engine/Memory/Locked.swift:makeCalls       an offer that no thread takes is taken back
+ * step TOLD_AGAIN        Following/Following.swift:isNew            an observer is not called with what it knows
+ * step FIRST_UNASKED     Following/StateStorage.swift:register      an observer that begins asks for the newest value
+ * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed       and so does one that resumes and has missed something
+ * step MISSED_LATER      Engine/Observer.swift:noteMiss             a paused observer misses in the same step
+ * step TURNLESS_END      Following/StateStorage.swift:finish        the end waits for its turn (run 2)
+ * step NO_TURN           Following/Taps.swift:take                  one thread at a time computes (run 3)
+ * step SLOT_TOO_EARLY    Following/Taps.swift:compute               what was received is stored in that turn (run 3)
+ * step LEFT_UNCALLED     Following/Taps.swift:take                  a thread that adds an update looks for the turn (run 3)
  *
  * run -DSETS=2
  * run -DSETS=2 -DFINISHED

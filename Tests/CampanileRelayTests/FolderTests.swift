@@ -447,7 +447,7 @@ extension FolderTests {
           [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: file)
       }
       let link = try #require(relay.link as? MemberLink)
-      link.queue.sync { link.renewFiles(at: .now + .seconds(3_600)) }
+      link.queue.sync { link.renewFiles() }
       for file in files {
         let attributes = try FileManager.default.attributesOfItem(atPath: file)
         let date = try #require(attributes[.modificationDate] as? Date)
@@ -468,7 +468,7 @@ extension FolderTests {
       let member = try #require(try bus.livingMembers().first)
       bus.remove(member)
       #expect(try bus.livingMembers().isEmpty)
-      link.queue.sync { link.renewFiles(at: .now + .seconds(3_600)) }
+      link.queue.sync { link.renewFiles() }
       #expect(try bus.livingMembers() == [member])
       withExtendedLifetime(relay) {}
     }

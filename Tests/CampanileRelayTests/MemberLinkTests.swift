@@ -240,8 +240,15 @@ struct MemberLinkTests {
     let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")
     let (link, receiver, other, otherReceiver) = try await postToWhoTakesNothing(on: bus)
     _ = try await otherReceiver.incidents { $0.isFlushed }
-    let hub = bus.hub(for: 1)
+    let hub = bus.hub(for: 1, SilenceLimits())
     hub.queue.async { hub.close() }
+    // It notices the end when it writes.
+    let attempts = Attempts()
+    for token: UInt64 in 2... {
+      link.queue.sync { link.perform([.flush(token)]) }
+      if receiver.incidents.values.contains(where: { $0.isDisconnected }) { break }
+      try await attempts.next("end")
+    }
     let earlier = try await receiver.incidents { $0.isDisconnected }
     #expect(earlier.contains { $0.isMessage })
     for link in [link, other] { link.stop() }

@@ -19,7 +19,7 @@ struct ProcessTests {
 
   @Test(
     "R1 A hub whose process has no descriptors left says so to those it cannot let in, and stays the hub",
-    arguments: Effort.some(1, of: [20, 21, 22]))
+    arguments: Effort.some(1, of: [26, 27, 28]))
   func descriptors(limit: Int) async throws {
     try await withFolder { folder in
       let hub = try MemberProcess(

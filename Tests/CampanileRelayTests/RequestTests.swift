@@ -37,11 +37,11 @@ struct RequestTests {
     // The request waits behind other deliveries. A block of theirs that runs already would take it, so
     // they are suspended in a block of their own.
     two.relay.core.deliveries.sync { two.relay.core.deliveries.suspend() }
-    let (inbox, before) = (two.relay.core.inbox, two.relay.core.inbox.count)
+    let (inbox, before) = (two.relay.core.inbox, two.relay.core.inbox.size)
     let asking = Task {
       try await one.relay.request(WhoIsThere(), as: [String].self, within: lostAfter)
     }
-    await eventually { inbox.count > before }
+    await eventually { inbox.size > before }
     token.cancel()
     two.relay.core.deliveries.resume()
     return asking

@@ -16,10 +16,10 @@ private struct PlainHub {
     _ generation: UInt64 = 1, in folder: BusFolder, own: UInt64 = 1, busID: UInt64
   ) throws {
     lock = try folder.announce(own)
-    server = try HubServer(
-      generation: generation, busID: busID, own: MemberID(rawValue: own), expected: [],
-      folder: folder, claim: try #require(try folder.claim(generation))
-    ) { _ in }
+    let claim = try #require(try folder.claim(generation))
+    let state = HubState(
+      generation: generation, busID: busID, own: MemberID(rawValue: own), expected: [])
+    server = HubServer(state, at: try .init(in: folder, generation, claim))
     server.start()
   }
 
@@ -229,7 +229,7 @@ struct TakeoverTests {
       // The file of the member, which had been lost, is there again, at the latest after an hour: the
       // member may have joined before it was removed.
       let link = try #require(member.link as? MemberLink)
-      link.queue.sync { link.renewFiles(at: .now + .seconds(3_600)) }
+      link.queue.sync { link.renewFiles() }
       #expect(try folder.livingMembers().count == 1)
       withExtendedLifetime((member, claim)) {}
     }
@@ -238,10 +238,11 @@ struct TakeoverTests {
   @Test("R4 A hub ends when any later one is there")
   func endsForLater() async throws {
     try await withBus { folder in
-      let hub = try PlainHub(in: folder, busID: 7)
-      let own = try await RawMember.joined(folder, generation: 1)
+      let hub = relay(folder)
+      try await hub.flush()
+      let member = try await RawMember.joined(folder, generation: 1)
       let claim = try #require(try folder.claim(8))
-      while try await own.hear() != nil {}
+      while try await member.hear() != nil {}
       withExtendedLifetime((hub, claim)) {}
     }
   }

@@ -45,7 +45,7 @@ struct InstructionCase: Sendable {
     [0, 1, 10, 100].map(send) + [sendFiltered(10)] + [0, 1, 10, 100].map(post) + [
       Self(name: "post-1-any", count: 5_000, run: postWithWildcard),
       postWithOwners(10), postWithOwners(10_000),
-      Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
+      Self(name: "post-subject-10", count: 5_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
       multicast(10), multicast(100),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),

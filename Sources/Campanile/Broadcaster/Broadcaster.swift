@@ -56,7 +56,6 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// ``MessageCenter/postAndWait(_:)`` says when a delivery ends, and for what it does not wait.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
-  @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
     try await DeliveryTracker.wait { send(element, trackedBy: $0) }
   }

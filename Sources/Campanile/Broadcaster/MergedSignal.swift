@@ -33,7 +33,6 @@ private final class MergedSignal<Element: Sendable>: SignalBase {
     self.location = location
   }
 
-  @_optimize(size)
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>
   ) -> Registration {

@@ -99,7 +99,6 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// this change. It also waits for the observers of derived states.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
-  @_optimize(size)
   public func setAndWait(_ newValue: Value) async throws {
     try await DeliveryTracker.wait { storage.set(newValue, trackedBy: $0) }
   }

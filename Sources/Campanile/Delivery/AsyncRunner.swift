@@ -65,8 +65,6 @@ final class AsyncRunner: DeliveryTarget {
 
 extension Mailbox {
   /// Delivers what is waiting for an asynchronous observer, one call after the other.
-  // Optimized for size, because each part between two suspensions repeats much of the others.
-  @_optimize(size)
   func drain(_ priority: Urgency, inTaskOf target: any DeliveryTarget) async {
     var batch = RecordBuffer()
     var kept: ObserverList?

@@ -83,11 +83,9 @@ final class SequenceBuffer: Sendable {
     }
   }
 
-  @inline(never)
   private func wake() { reader.withLock { $0.take() }?.resume() }
 
   /// Ends the sequence; stored values can still be read, unless the reader's task was canceled.
-  @inline(never)
   func finish(isCancelled: Bool = false) {
     if state.withLock({ $0.finish() }) { wake() }
     guard isCancelled else { return }

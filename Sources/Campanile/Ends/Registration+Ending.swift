@@ -100,3 +100,13 @@ extension Registration {
     list.registry.observer(of: self)?.details?.buffer?.waitingCount() ?? 0
   }
 }
+
+extension ObservationToken {
+  /// Ends the registration and blocks until no call is running; see
+  /// `cancelAndWait()` of a ``Registration``.
+  @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
+  public func cancelAndWait() -> Registration.Wait { registration.cancelAndWait() }
+
+  /// Ends the registration and suspends until no call is running.
+  public func cancelAndWait() async -> Registration.Wait { await registration.cancelAndWait() }
+}

@@ -65,7 +65,6 @@ public final class TokenBag: Sendable {
   /// Ends all observations in the bag and empties it.
   ///
   /// The bag can be used again, and stays paused if it was paused.
-  @_optimize(size)
   public func cancel() {
     let taken = state.withLock { state in
       defer {
@@ -80,7 +79,6 @@ public final class TokenBag: Sendable {
   /// Pauses all observations in the bag until ``resume()`` has been called once for each pause.
   ///
   /// A registration that is inserted during a pause is paused too.
-  @_optimize(size)
   public func pause() {
     state.withLock { state in
       state.pauseCount += 1
@@ -92,7 +90,6 @@ public final class TokenBag: Sendable {
   ///
   /// Observers of states that have missed something receive the newest value, as with
   /// ``Registration/resume()``; those of one state in the order in which they registered.
-  @_optimize(size)
   public func resume() {
     let resumed = state.withLock { state -> [Registration] in
       if state.pauseCount == 0 { return [] }
@@ -116,5 +113,10 @@ public final class TokenBag: Sendable {
 
 extension Registration {
   /// Ends this registration when `bag` ends.
+  public func store(in bag: TokenBag) { bag.insert(self) }
+}
+
+extension ObservationToken {
+  /// Ends the registration with `bag`, and no longer with the release of the token.
   public func store(in bag: TokenBag) { bag.insert(self) }
 }

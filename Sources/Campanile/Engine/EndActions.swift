@@ -11,7 +11,6 @@ package final class EndActions: Sendable {
 
   private let state = Locked(State())
 
-  @_optimize(size)
   func add(_ action: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.hasEnded { state.actions.append(action) }
@@ -21,7 +20,6 @@ package final class EndActions: Sendable {
   }
 
   /// Ends `registration` with the lifetime.
-  @_optimize(size)
   func add(_ registration: Registration) {
     let isLate = state.withLock { state in
       if !state.hasEnded { _ = state.registrations.put(registration) }
@@ -39,7 +37,6 @@ package final class EndActions: Sendable {
     state.withLock { $0.registrations.drop(registration) }
   }
 
-  @_optimize(size)
   func end() {
     let taken = state.withLock { state in
       state.hasEnded = true

@@ -35,7 +35,6 @@ struct Entry: ~Copyable {
   private let head: UnsafeMutablePointer<Head>
 
   /// The memory within a list.
-  @inline(__always)
   init(_ inline: borrowing Inline) {
     // SAFETY: the list is an object, which does not move, and the entry follows the head.
     unsafe head = withUnsafePointer(to: inline) {
@@ -69,7 +68,6 @@ struct Entry: ~Copyable {
   }
 
   /// The memory at an address, if that is not 0.
-  @inline(__always)
   init?(at address: UInt) {
     // SAFETY: the address is one that `address` gave, of memory that the caller keeps from going.
     guard let head = unsafe UnsafeMutablePointer<Head>(bitPattern: address) else { return nil }
@@ -80,20 +78,17 @@ struct Entry: ~Copyable {
   var address: UInt { UInt(bitPattern: unsafe head) }
 
   /// The first entry.
-  @inline(__always)
   var base: UnsafeMutablePointer<Entry> {
     // SAFETY: entries were allocated behind the head, whose stride is a multiple of their alignment.
     unsafe UnsafeMutableRawPointer(head + 1).assumingMemoryBound(to: Entry.self)
   }
 
-  @inline(__always)
   var capacity: Int { unsafe head.pointee.capacity }
 
   /// The clock's time when this memory was made; a post with a lower upper bound does not hold it.
   var created: UInt64 { unsafe head.pointee.created }
 
   /// How many entries a post that looks now may read; in a table, how many have been used.
-  @inline(__always)
   var count: Int {
     // Pairs with `publish`: the entries below the count are in place, or hidden.
     unsafe head.pointee.published.load(ordering: .acquiring)
@@ -105,14 +100,12 @@ struct Entry: ~Copyable {
     unsafe head.pointee.published.store(count, ordering: .releasing)
   }
 
-  @inline(__always)
   func number(at index: Int) -> UInt64 {
     // SAFETY: `index` is below `capacity`. A post reads only below `count`.
     // Pairs with `append`: the observer is in place.
     unsafe base[index].number.load(ordering: .acquiring)
   }
 
-  @inline(__always)
   func address(at index: Int) -> UInt {
     // SAFETY: as above.
     // Pairs with `append`, `unlink` and `insert`: the observer, the tombstone, or the object.
@@ -250,15 +243,12 @@ extension Entries {
   let list: Unmanaged<ObserverList>?
 
   /// The end of no list.
-  @inline(__always)
   init() { unsafe list = nil }
 
   /// The end of a list that is to be read later.
-  @inline(__always)
   init(unread list: ObserverList) { unsafe self.list = Unmanaged.passUnretained(list) }
 
   /// Reads `list`, which an announced post has found.
-  @inline(__always)
   init(_ list: Unmanaged<ObserverList>) {
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
@@ -271,14 +261,11 @@ extension Entries {
   /// Whether the list has observers that run elsewhere.
   ///
   /// Asked before the reservation is narrowed.
-  @inline(__always)
   var hasGroups: Bool { unsafe list?._withUnsafeGuaranteedRef { $0.hasGroups } ?? false }
 
-  @inline(__always)
   var isAtEnd: Bool { rest == 0 }
 
   /// The next identifier, or the greatest number at the end.
-  @inline(__always)
   var nextID: UInt64 {
     if isAtEnd { return .max }
     // SAFETY: `rest` was counted from what was published.
@@ -294,7 +281,6 @@ extension Entries {
   }
 
   /// The next observer, or 0; `nextID` has shown that there is an entry.
-  @inline(__always)
   mutating func takeAddress() -> UInt {
     // SAFETY: as above.
     let entry = unsafe next.unsafelyUnwrapped
@@ -305,6 +291,5 @@ extension Entries {
   }
 
   /// The list, of which there is one.
-  @inline(__always)
   var listReference: ObserverList { unsafe list.unsafelyUnwrapped.takeUnretainedValue() }
 }

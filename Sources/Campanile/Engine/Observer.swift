@@ -57,7 +57,6 @@ class AnyObserver: @unchecked Sendable {
 
   /// Whether the observer may be called without further checks: it is live, a `DirectObserver`, and
   /// needs only the call.
-  @inline(__always)
   final var isReady: Bool {
     // Pairs with `markEnded`: after this thread's earlier stores, before a canceler's later loads.
     state.load(ordering: .sequentiallyConsistent) == 0
@@ -117,7 +116,7 @@ class AnyObserver: @unchecked Sendable {
   final func pause() {
     // Pairs with `isReady`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    require(word >= Self.pauseUnit, "A registration was paused sixteen million times")
+    if word < Self.pauseUnit { misuse("A registration was paused sixteen million times") }
   }
 
   /// Undoes one pause; the caller has made sure that there is one.
@@ -263,10 +262,10 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
     }
   }
 
-  /// Returns the deferred call of an observer that is called at the other place itself.
-  static func calling(_ body: @escaping Body) -> Deferred {
-    {
-      try body($0, $1, $2, $3)
+  /// Returns the deferred call of an observer that wants the value alone, at the other place itself.
+  static func calling(_ body: @escaping (Value) throws -> Void) -> Deferred {
+    { value, _, _, _ in
+      try body(value)
       return nil
     }
   }

@@ -21,7 +21,6 @@ final class ObserverClasses: Sendable {
   /// The class for observers of `type`.
   ///
   /// - Parameter make: Makes the classes at the first call for the type.
-  @inline(__always)
   static func find(
     for type: any Any.Type, hasDetails: Bool, _ make: () -> ObserverClasses
   ) -> AnyObserver.Type {

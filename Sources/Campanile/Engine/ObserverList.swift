@@ -73,7 +73,6 @@ class ObserverList: Retirable, @unchecked Sendable {
   // MARK: Questions of a post
 
   /// Whether a post would find no observer.
-  @inline(__always)
   var isEmpty: Bool {
     // Pairs with `addToPopulation`: the question is asked after this thread's earlier stores.
     population.load(ordering: .sequentiallyConsistent) == 0
@@ -94,7 +93,6 @@ class ObserverList: Retirable, @unchecked Sendable {
     ordered.load(ordering: .acquiring) > 0
   }
 
-  @inline(__always)
   static func observer(at address: UInt) -> Unmanaged<AnyObserver> {
     // SAFETY: an address in an entry is that of an observer which the list retained.
     unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
@@ -108,13 +106,11 @@ class ObserverList: Retirable, @unchecked Sendable {
   /// The memory to walk.
   ///
   /// Valid under the lock, or until an announced post leaves.
-  @inline(__always)
   var entries: Entries? {
     // Pairs with `rebuild`: the memory is filled.
     Entries(at: buffer.load(ordering: .acquiring))
   }
 
-  @inline(__always)
   var hasGroups: Bool {
     // Pairs with `replace`.
     groups.load(ordering: .acquiring) != 0
@@ -123,11 +119,9 @@ class ObserverList: Retirable, @unchecked Sendable {
   /// The groups to leave records for.
   ///
   /// Valid as `entries` is.
-  @inline(__always)
   var currentGroups: GroupArray? { unsafe groupsReference?.takeUnretainedValue() }
 
   /// The groups to leave records for, for a post that counts no references.
-  @inline(__always)
   var groupsReference: Unmanaged<GroupArray>? {
     // Pairs with `replace`: the array is filled.
     let address = groups.load(ordering: .acquiring)
@@ -141,7 +135,6 @@ class ObserverList: Retirable, @unchecked Sendable {
   }
 
   /// The live registrations of this list without its parts.
-  @_optimize(size)
   func members(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     guard let entries else { return [] }
     var found: [LiveRegistration] = []
@@ -154,7 +147,6 @@ class ObserverList: Retirable, @unchecked Sendable {
   }
 
   /// The live registrations of lists without their parts.
-  @inline(never)
   static func members(
     of lists: [ObserverList], _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
@@ -309,7 +301,7 @@ extension ObserverList {
     _ held: borrowing ObserverRegistry.Held
   ) -> TargetGroup {
     let old = currentGroups
-    if let group = old?.first(for: mailbox) { return group }
+    if let group = old?.groups.first(where: { $0.mailbox === mailbox }) { return group }
     let group = TargetGroup(target, mailbox, of: self)
     if let old { garbage.add(old) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))

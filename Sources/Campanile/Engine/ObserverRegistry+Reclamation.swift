@@ -13,7 +13,6 @@ struct Garbage {
 
   var structures: [any Retirable] { kept ?? [] }
 
-  @inline(__always)
   var isEmpty: Bool { kept == nil }
 
   mutating func add(_ structure: (any Retirable)?) {
@@ -22,7 +21,6 @@ struct Garbage {
   }
 
   /// The oldest of `time` and the times of the structures.
-  @inline(__always)
   func oldest(_ time: UInt64 = .max) -> UInt64 {
     isEmpty ? time : structures.reduce(time) { min($0, $1.created) }
   }
@@ -230,7 +228,6 @@ extension ObserverRegistry {
     endAll(ended.oldestFirst)
   }
 
-  @inline(never)
   func finish(_ lists: [ObserverList]) { finish { held in lists.flatMap { $0.parts(held) } } }
 
   // Apart: what takes a closure is compiled for each one.
@@ -303,7 +300,6 @@ extension ObserverRegistry {
   }
 
   /// Keeps an object until all of `posts` that may hold it have left.
-  @inline(never)
   private func keep(
     _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
   ) {

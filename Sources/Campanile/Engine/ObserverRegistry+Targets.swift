@@ -62,158 +62,116 @@ final class GroupArray: Retirable {
     only = groups.count == 1 ? groups[0] : nil
     self.created = created
   }
+}
 
-  func first(for mailbox: Mailbox) -> TargetGroup? {
-    groups.first { $0.mailbox === mailbox }
+/// The lists that a post reaches: those of its topic, and those of any topic.
+///
+/// A mailbox has routes too, for a target that the post reaches: their lists are groups. They keep
+/// neither the target nor the groups.
+///
+/// It is not generic, because the layout of a generic type would have to be looked up at each post.
+/// This holds for everything else that a post has on its stack, except the value.
+struct Route: Sendable {
+  var all = Cursor()
+  /// The observers about the subject.
+  var about = Cursor()
+  /// The observers of any topic.
+  var wildcard = Cursor()
+  /// The observers of any topic about the subject.
+  var wildcardAbout = Cursor()
+
+  /// The registration that the route is for, in `all`, if it is for one alone.
+  var onlyID: UInt64?
+  /// Whether one of these lists has observers that run elsewhere.
+  private(set) var hasGroups = false
+
+  /// The cursor with this number.
+  subscript(index: Int) -> Cursor {
+    get { index == 0 ? all : index == 1 ? about : index == 2 ? wildcard : wildcardAbout }
+    set {
+      switch index {
+      case 0: all = newValue
+      case 1: about = newValue
+      case 2: wildcard = newValue
+      default: wildcardAbout = newValue
+      }
+    }
+  }
+  static let indices = 0..<4
+
+  /// Reads a list that an announced post has found.
+  @inline(__always)
+  mutating func read(_ list: Unmanaged<ObserverList>) -> Cursor {
+    let cursor = unsafe Cursor(list)
+    if cursor.hasGroups { hasGroups = true }
+    return cursor
+  }
+
+  /// Adds the lists of a topic: the one of any subject, and the one of `subject`, for a post that
+  /// has announced itself.
+  @inline(__always)
+  mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList) {
+    if !topic.isEmpty { all = unsafe read(Unmanaged.passUnretained(topic)) }
+    if let subject, let list = unsafe topic.find(subject) { about = unsafe read(list) }
+  }
+
+  /// Adds the lists of any topic: the one of any subject, and the one of `subject`.
+  mutating func findWildcard(_ subject: ObjectIdentifier?, in topic: TopicList) {
+    if !topic.isEmpty { wildcard = unsafe read(Unmanaged.passUnretained(topic)) }
+    if let subject, let list = unsafe topic.find(subject) { wildcardAbout = unsafe read(list) }
+  }
+
+  /// The only list; `nil` if there are none or several.
+  var only: Cursor? {
+    var only: Cursor?
+    for index in Self.indices where unsafe self[index].list != nil {
+      if only != nil { return nil }
+      only = self[index]
+    }
+    return only
+  }
+
+  /// The lists read again, by a post that has announced itself.
+  var reread: Route {
+    var route = self
+    if let onlyID {
+      route.all = Cursor(all.listReference, only: onlyID)
+    } else {
+      for index in Self.indices {
+        if let list = unsafe self[index].list { route[index] = unsafe route.read(list) }
+      }
+    }
+    return route
+  }
+
+  func forEach(_ body: (ObserverList) -> Void) {
+    for index in Self.indices { unsafe self[index].list?._withUnsafeGuaranteedRef(body) }
   }
 }
 
-/// The record that a post leaves at a target beside the value: it names the observers to call.
+/// A value as observers of any topic receive it; made once for a post, if there are any.
 ///
-/// It does not keep its lists alive. The buffer that contains it does, once for all envelopes of a
-/// burst.
-@safe struct Envelope {
-  /// The list of the one observer; otherwise the only list, if nothing but the list is needed.
-  fileprivate let only: Unmanaged<ObserverList>?
-  /// Everything else: for one observer the post, if it has a subject or details, and otherwise all
-  /// without `only`.
-  fileprivate let details: Details?
-  /// The newest registration that receives the post, or the only one.
-  fileprivate let newest: UInt64
-  /// Whether the envelope waits in the buffer of one observer, and reaches that one alone.
-  fileprivate let isForOne: Bool
+/// A word. The value stays where the post has it, on the stack, until the post returns.
+@safe struct WildcardValue<Wildcard: Sendable> {
+  // SAFETY: the poster keeps the value in place for as long as this and its copies live.
+  private let place: UnsafePointer<Wildcard>
 
-  /// The uncommon fields, in a separate object, so that common envelopes are short.
-  fileprivate final class Details: Sendable {
-    let lists: Route
-    let mode: WalkMode
-    let post: Post
-    /// The value as the observers of any topic receive it, if the envelope is for some.
-    let wildcardValue: (any Sendable)?
+  private init(at place: UnsafePointer<Wildcard>) { unsafe self.place = place }
 
-    init(
-      _ lists: Route, _ mode: WalkMode, _ post: consuming Post, _ wildcardValue: (any Sendable)?
-    ) {
-      self.lists = lists
-      self.mode = mode
-      self.post = post
-      self.wildcardValue = wildcardValue
-    }
-
-    /// Which registrations the envelope is for, and whether each is checked now.
-    func modeNow(_ registry: ObserverRegistry) -> WalkMode {
-      if mode == .ordered { return .ordered }
-      return registry.everyone
-    }
+  /// Calls `body` with a value that stays in place meanwhile.
+  @inline(__always)
+  static func with(_ value: Wildcard, _ body: (WildcardValue) -> Void) {
+    unsafe withUnsafePointer(to: value) { body(unsafe WildcardValue(at: $0)) }
   }
 
-  init<Wildcard: Sendable>(
-    to lists: Route, _ newest: UInt64, _ mode: WalkMode, _ post: borrowing Post,
-    _ wildcardValue: WildcardValue<Wildcard>?
-  ) {
-    self.newest = newest
-    isForOne = false
-    let isBare = post.subjectID == nil && post.details == nil && wildcardValue == nil
-    if isBare, mode == .everyone, lists.onlyID == nil, let only = lists.only {
-      unsafe self.only = only.list
-      details = nil
-    } else {
-      unsafe only = nil
-      details = Details(lists, mode, copy post, wildcardValue?.value)
-    }
+  var value: Wildcard {
+    @inline(__always) unsafeAddress { unsafe place }
   }
+}
 
-  /// An envelope without a receiver, for a value that is read and not delivered.
-  init() {
-    unsafe only = nil
-    (details, newest, isForOne) = (nil, 0, true)
-  }
-
-  /// An envelope in the buffer of the observer that is registered as `id` in `list`.
-  ///
-  /// Its mailbox keeps the list.
-  init(_ post: borrowing Post, at id: UInt64, in list: borrowing ObserverList) {
-    unsafe only = Unmanaged.passUnretained(copy list)
-    newest = id
-    isForOne = true
-    let isBare = post.subjectID == nil && post.details == nil
-    details = isBare ? nil : Details(Route(), .everyone, copy post, nil)
-  }
-
-  /// The list and the identifier of the only registration that the envelope is for.
-  ///
-  /// That is so in the buffer of one observer, and for a request to deliver what was missed.
-  var destination: (list: ObserverList?, id: UInt64) {
-    (unsafe (only ?? details?.lists.all.list).map { unsafe $0.takeUnretainedValue() }, newest)
-  }
-
-  /// Calls `body` with each list that a buffer is to keep for the envelope.
-  func forEachKept(_ body: (ObserverList) -> Void) {
-    if isForOne { return }
-    if let details { details.lists.forEach(body) }
-    unsafe only?._withUnsafeGuaranteedRef(body)
-  }
-
-  /// Delivers; called on the target.
-  ///
-  /// - Returns: The call, if it is to be made in a task; with it the delivery ends.
-  func deliver<Value>(_ value: Value) -> PreparedCall? {
-    if isForOne {
-      let post = details?.post ?? Post()
-      // SAFETY: the buffer of one observer keeps the list.
-      return unsafe only!._withUnsafeGuaranteedRef {
-        $0.registry.deliver(value, post, to: newest, in: $0)
-      }
-    }
-    if let details {
-      let registry = details.lists.registry
-      let section = registry.enter()
-      var route = details.lists.reread
-      registry.narrow(section)
-      let mode = details.modeNow(registry)
-      details.post.context.restore {
-        if let wildcardValue = details.wildcardValue {
-          registry.walk(value, wildcard: wildcardValue, details.post, newest, mode, &route)
-        } else {
-          registry.walk(value, WildcardValue.absent, details.post, newest, mode, &route)
-        }
-      }
-      registry.exit(section)
-      details.post.tracker?.end()
-    } else if let only = unsafe only {
-      // SAFETY: the buffer that the envelope stands in keeps the list.
-      unsafe only._withUnsafeGuaranteedRef { list in
-        let registry = list.registry
-        let section = registry.enter()
-        let cursor = unsafe Cursor(only)
-        registry.narrow(section)
-        registry.walk(value, Post(), newest, registry.everyone, cursor)
-        registry.exit(section)
-      }
-    }
-    return nil
-  }
-
-  /// Reports for each of its observers that the delivery is discarded.
-  ///
-  /// The caller keeps the list of an envelope for one observer.
-  @inline(never)
-  func noteDropped() {
-    if isForOne {
-      let post = details?.post ?? Post()
-      return unsafe only?._withUnsafeGuaranteedRef {
-        let registry = $0.registry
-        if registry.isReporting { registry.note(.dropped, of: post, at: newest, in: $0) }
-      } ?? ()
-    }
-    guard let details, details.post.number != 0 else { return }
-    details.lists.registry.note(
-      .dropped, of: details.post, details.lists, newest,
-      details.mode == .ordered ? .ordered : .everyone)
-  }
-
-  /// The tracker that waits until the delivery has ended, if any.
-  var tracker: DeliveryTracker? { details?.post.tracker }
+extension WildcardValue<Never> {
+  /// No value, for a post that no observer of any topic receives.
+  static var absent: WildcardValue? { nil }
 }
 
 extension Route {
@@ -222,7 +180,7 @@ extension Route {
     unsafe (all.list ?? about.list ?? wildcard.list ?? wildcardAbout.list).unsafelyUnwrapped
   }
 
-  fileprivate var registry: ObserverRegistry { unsafe first.takeUnretainedValue().registry }
+  var registry: ObserverRegistry { unsafe first.takeUnretainedValue().registry }
 
   fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
     var isFound = false
@@ -277,8 +235,8 @@ extension ObserverRegistry {
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
-  func post<Value>(_ value: Value, onlyTo registration: Registration, _ post: Post = Post()) {
-    let mode = everyone
+  func post<Value>(_ value: Value, onlyTo registration: Registration) {
+    let (post, mode) = (Post(), everyone)
     let section = enter()
     let list = registration.list
     let cursor = Cursor(list, only: registration.id)
@@ -323,14 +281,6 @@ extension ObserverRegistry {
       group.mailbox.append(envelope, value, for: group.target)
       return runsInline
     }
-  }
-
-  /// Walks with a value for the observers of any topic whose type is not known.
-  fileprivate func walk<Value, Wildcard: Sendable>(
-    _ value: Value, wildcard wildcardValue: Wildcard, _ post: borrowing Post, _ newest: UInt64,
-    _ mode: WalkMode, _ route: inout Route
-  ) {
-    WildcardValue.with(wildcardValue) { walk(value, $0, post, newest, mode, &route) }
   }
 
   private func runInline<Value, Wildcard: Sendable>(

@@ -10,7 +10,6 @@ enum WalkMode {
   /// The registrations that always queue, each of which is checked anyway.
   case ordered
 
-  @inline(__always)
   func includes(_ observer: AnyObserver) -> Bool {
     switch self {
     case .everyone, .everyoneChecked: true
@@ -20,7 +19,6 @@ enum WalkMode {
   }
 
   /// Whether an observer that is ready is called without a check.
-  @inline(__always)
   var isUnchecked: Bool { self == .everyone || self == .unordered }
 
   /// The mode for those of the same registrations that run inline.
@@ -32,13 +30,11 @@ extension ObserverRegistry {
   ///
   /// A source checks this before it calls `post`, so that a post without observers costs only the
   /// check.
-  @inline(__always)
   func isHeard(_ list: ObserverList) -> Bool {
     !list.isEmpty || isReporting
   }
 
   /// All registrations, each of which is checked if calls are observed as events now.
-  @inline(__always)
   var everyone: WalkMode {
     isReporting ? .everyoneChecked : .everyone
   }
@@ -310,7 +306,7 @@ extension ObserverRegistry {
   private func noteSkipped(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ post: borrowing Post
   ) {
-    if !observer.isEnded {
+    if isReporting && !observer.isEnded {
       note(.skipped, of: post, observer, observer.registration(id, in: list))
     }
   }

@@ -44,8 +44,6 @@ final class ObserverRegistry: @unchecked Sendable {
     var areReportsFinished = false
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
-    @_optimize(size)
-    @inline(never)
     fileprivate mutating func note(
       _ registration: Registration, of owner: ObjectIdentifier?, _ living: [Registration]
     ) {
@@ -102,7 +100,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case waitsInsideUpdate
   }
 
-  @inline(__always)
   func reach(_ checkpoint: Checkpoint) {
     #if DEBUG
       probe?(checkpoint)
@@ -110,7 +107,6 @@ final class ObserverRegistry: @unchecked Sendable {
   }
 
   /// Whether the source's events have an observer.
-  @inline(__always)
   var isReporting: Bool {
     // Pairs with `setReporting`, as the question whether a list is empty does with an addition.
     reporting.load(ordering: .sequentiallyConsistent)
@@ -194,7 +190,6 @@ extension ObserverRegistry {
 
   /// Narrows the reservation of a section that has found all its lists: what is made from now on is
   /// beyond its reach.
-  @inline(__always)
   func narrow(_ section: CriticalSection) {
     reach(.found)
     // Pairs with `show`: what is made after this load has a greater time.
@@ -214,7 +209,6 @@ extension ObserverRegistry {
   }
 
   /// Ends a critical section, and releases what waited for it.
-  @inline(__always)
   func exit(_ section: CriticalSection) {
     let isWaitedFor = unsafe section.record.pointee.leave(section.reservation)
     reach(.left)
@@ -224,7 +218,6 @@ extension ObserverRegistry {
   /// Ends the observations of the source's events and failures, because the source is released.
   ///
   /// Later ones are refused.
-  @inline(never)
   func finishReports() {
     withState { $0.areReportsFinished = true }
     lazyReports.load()?.finish()
@@ -232,7 +225,6 @@ extension ObserverRegistry {
   }
 
   /// The newest identifier; a post that is limited to it does not reach a later registration.
-  @inline(__always)
   var now: UInt64 {
     // Pairs with `show`, as the question whether a list is empty does with an addition.
     clock.load(ordering: .sequentiallyConsistent)
@@ -300,7 +292,6 @@ extension ObserverRegistry {
   }
 
   /// Ends the registrations in `list` whose owners have died.
-  @_optimize(size)
   @inline(never)
   func endDead(in list: ObserverList) {
     endDead(withState { _, held in ObserverList.members(of: list.parts(held), held) })
@@ -310,7 +301,6 @@ extension ObserverRegistry {
   /// an owner.
   ///
   /// - Returns: The others.
-  @_optimize(size)
   @discardableResult
   func endDead(_ suspects: [LiveRegistration]) -> [Registration] {
     var living: [Registration] = []

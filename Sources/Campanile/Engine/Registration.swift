@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A handle to one registered observer, which can end it; releasing the handle does not.
 ///
 /// It is a value of three words that keeps neither the observer nor its owner alive. Two handles
@@ -113,4 +115,73 @@ extension ObserverRegistry {
   func observer(of registration: Registration) -> AnyObserver? {
     withState { _, held in registration.observer(held) }
   }
+}
+
+/// Keeps one observer registered; releasing the token ends the registration.
+///
+/// ```swift
+/// self.token = center.observe(TrackChanged.self) { print($0.title) }
+/// self.token = nil  // hears nothing from here on
+/// ```
+///
+/// Keep the token in a property. A token in a local constant ends the observation at the last use
+/// of the constant, and a token that is not stored ends it at once, so the compiler warns about an
+/// unused result. All methods are safe from any thread and from inside the observer.
+public final class ObservationToken: Sendable {
+  private let list: ObserverList
+  private let counters: DeliveryCounters?
+  /// The identifier, and in its highest bit whether the release of the token is to end nothing.
+  private let state: Atomic<UInt64>
+
+  private static let endedBit: UInt64 = 1 << 63
+
+  /// A handle to the same registration; releasing the handle does not end it.
+  public var registration: Registration {
+    // No pair: the identifier never changes.
+    let id = state.load(ordering: .relaxed) & ~Self.endedBit
+    return Registration(list: list, id: id, counters: counters)
+  }
+
+  /// Creates a token that ends `registration` when it is released.
+  public init(_ registration: consuming Registration) {
+    list = registration.list
+    counters = registration.counters
+    state = Atomic(registration.id)
+  }
+
+  deinit {
+    // No pair: the release of the token comes after all other uses.
+    let state = state.load(ordering: .relaxed)
+    if state & Self.endedBit == 0 { _ = list.end(state, counters) }
+  }
+
+  /// Ends the registration now; see ``Registration/cancel()``.
+  ///
+  /// A second call does nothing.
+  @discardableResult
+  public func cancel() -> Registration.Cancellation {
+    // No pair: the identifier never changes.
+    let id = state.load(ordering: .relaxed) & ~Self.endedBit
+    // No pair: the release of the token comes after all other uses.
+    defer { state.store(id | Self.endedBit, ordering: .relaxed) }
+    return list.end(id, counters)
+  }
+
+  /// Leaves the registration to a bag: the release of the token does not end it.
+  func disarm() {
+    // No pair: as in `cancel`.
+    state.bitwiseOr(Self.endedBit, ordering: .relaxed)
+  }
+
+  /// Skips deliveries until ``resume()`` has been called once for each pause.
+  public func pause() { registration.pause() }
+
+  /// Undoes one ``pause()``.
+  public func resume() { registration.resume() }
+
+  /// Whether deliveries are being skipped.
+  public var isPaused: Bool { registration.isPaused }
+
+  /// Whether the registration has not ended.
+  public var isActive: Bool { registration.isActive }
 }

@@ -7,6 +7,9 @@ import Synchronization
 #elseif canImport(Musl)
   import Musl
 #endif
+#if os(Linux)
+  import CampanileRuntime
+#endif
 
 /// The reservation of one post in progress, which is the part of it that other threads see.
 ///
@@ -44,7 +47,6 @@ import Synchronization
 
   /// The reservation for a post that is nested in this one, if there is one.
   fileprivate var nested: UnsafeMutablePointer<Reservation>? {
-    @inline(__always)
     borrowing get {
       // Pairs with `makeNested`: the scan stored the clock first.
       unsafe UnsafeMutablePointer(bitPattern: inner.load(ordering: .sequentiallyConsistent))
@@ -93,7 +95,6 @@ import Synchronization
   var isInsidePost: Bool { unsafe free != first }
 
   /// Opens a reservation that names `source`, with an upper bound that bounds nothing yet.
-  @inline(__always)
   mutating func announce(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
     let reservation = unsafe free
     unsafe free = unsafe reservation.pointee.nested ?? reservation.pointee.makeNested()
@@ -108,7 +109,6 @@ import Synchronization
   /// Closes the reservation that was opened last.
   ///
   /// - Returns: Whether something waits for its post, which then must call `reclaim`.
-  @inline(__always)
   mutating func leave(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
     unsafe free = unsafe reservation
     // Pairs with `collect`: what the post has read is read before a scan finds the reservation
@@ -137,24 +137,14 @@ extension ThreadRecord {
   /// The calling thread's record.
   ///
   /// - Parameter slot: The slot for records, which the caller has at hand to save a look-up.
-  @inline(__always)
   static func current(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord> {
     unsafe existing(in: slot) ?? claim()
   }
 
-  @inline(__always)
   private static func existing(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord>? {
     // SAFETY: the slot holds nothing but a record, which is never freed.
     unsafe slot.value?.assumingMemoryBound(to: ThreadRecord.self)
   }
-
-  /// The identifier of the calling thread, which no other living thread has; never 0.
-  ///
-  /// It is the address of the thread's record.
-  static var currentID: UInt { unsafe UInt(bitPattern: current) }
-
-  /// The system's number for the calling thread.
-  static var systemNumber: UInt64 { unsafe current.pointee.systemNumber }
 
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool { unsafe existing(in: .records)?.pointee.isInsidePost ?? false }
@@ -162,6 +152,17 @@ extension ThreadRecord {
   /// The address by which scans know the calling thread, if the thread has reservations.
   static var addressInScans: UInt? {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
+  }
+
+  /// The system's number for the calling thread, as debuggers and `ps` show it.
+  private static var threadNumber: UInt64 {
+    #if canImport(Darwin)
+      var number: UInt64 = 0
+      unsafe pthread_threadid_np(nil, &number)
+      return number
+    #else
+      return UInt64(gettid())
+    #endif
   }
 
   @inline(never)
@@ -190,7 +191,7 @@ extension ThreadRecord {
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
     unsafe record.pointee.updateCount = 0
-    unsafe record.pointee.systemNumber = Platform.threadNumber
+    unsafe record.pointee.systemNumber = threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }
@@ -244,7 +245,6 @@ extension ThreadRecord {
   /// A thread's reservations are read one after another, from the outermost to the first that is
   /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
   /// The order is always the same, except for new threads.
-  @inline(__always)
   static func forEachPost(
     of bits: UInt64,
     _ body: (
@@ -304,5 +304,64 @@ struct ThreadSlot: Sendable {
   var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }
     nonmutating set { unsafe pthread_setspecific(key, newValue) }
+  }
+}
+
+/// The calling thread, and the part of the work that its code belongs to.
+///
+/// Safe access to the thread's record.
+package enum CallingThread {
+  /// The identifier of the thread, which no other living thread has; never 0.
+  ///
+  /// It is the address of the thread's record.
+  package static var id: UInt { unsafe UInt(bitPattern: ThreadRecord.current) }
+
+  /// The system's number for the thread.
+  static var systemNumber: UInt64 { unsafe ThreadRecord.current.pointee.systemNumber }
+
+  // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
+
+  /// The number of the reported post whose observer the thread runs; 0 if there is none.
+  static var post: UInt64 {
+    get { unsafe ThreadRecord.current.pointee.post }
+    set { unsafe ThreadRecord.current.pointee.post = newValue }
+  }
+
+  /// The time of the calls that are nested in the reported call which the thread makes.
+  static var nestedNanoseconds: UInt64 {
+    get { unsafe ThreadRecord.current.pointee.nestedNanoseconds }
+    set { unsafe ThreadRecord.current.pointee.nestedNanoseconds = newValue }
+  }
+
+  /// Runs `body` as part of a reported post.
+  ///
+  /// - Parameter number: The number of the post, or 0.
+  package static func asPart(of number: UInt64, _ body: () -> Void) {
+    let outer = post
+    post = number
+    body()
+    post = outer
+  }
+
+  /// Runs `body` with `scope` as the scope of the calling thread's code.
+  package static func within<Scope: AnyObject, Result, Failure: Error>(
+    _ scope: Scope, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let record = unsafe ThreadRecord.current
+    let outer = unsafe record.pointee.scope
+    unsafe record.pointee.scope = Unmanaged.passUnretained(scope)
+    // SAFETY: the record is the thread's own, and `body` cannot leave the thread.
+    defer {
+      unsafe record.pointee.scope = outer
+      // Kept until `body` has returned.
+      extendLifetime(scope)
+    }
+    return try body()
+  }
+
+  /// The scope that the calling thread's code is part of, if any.
+  package static var scope: AnyObject? {
+    // SAFETY: the code that stored it keeps it until it restores the previous one.
+    unsafe ThreadRecord.current.pointee.scope?.takeUnretainedValue()
   }
 }

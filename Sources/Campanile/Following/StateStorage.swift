@@ -59,6 +59,11 @@ where Update.Value == Value {
     PostContext.isCarried ? PostContext.current : nil
   }
 
+  /// What the post of a change carries that another thread may deliver, if anything.
+  private func details(in context: PostContext?) -> PostDetails? {
+    context == nil && !registry.isReporting ? nil : registry.makeDetails(context)
+  }
+
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
     let context = context
@@ -77,7 +82,6 @@ where Update.Value == Value {
     }
   }
 
-  @inline(__always)
   private func checkAccess() {
     if updaterNow != 0 { checkUpdater() }
   }
@@ -109,7 +113,7 @@ where Update.Value == Value {
     registry.reach(.willAskForUpdater)
     // This thread's identifier before the updater's: a thread that has had none gets that of one that
     // has ended, which may have been the updater.
-    let thread = ThreadRecord.currentID
+    let thread = CallingThread.id
     require(
       updaterNow != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
@@ -131,7 +135,7 @@ where Update.Value == Value {
     if tracker == nil && head.turn.begin() {
       place.isFirst = true
     } else {
-      add(value, &place, context, tracker, &head)
+      addCall(value, &place, context, tracker, &head)
     }
     return place
   }
@@ -141,11 +145,11 @@ where Update.Value == Value {
 
   /// Adds the delivery of a change to those that wait for their turn.
   @inline(never)
-  private func add(
+  private func addCall(
     _ value: Value, _ place: inout Place, _ context: PostContext?, _ tracker: DeliveryTracker?,
     _ head: inout StateHead
   ) {
-    var details = registry.makeDetails(context)
+    var details = details(in: context)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.details = details
     let update = Update(value: value, revision: place.revision)
@@ -199,7 +203,6 @@ where Update.Value == Value {
   /// Refuses later observers, and ends the others after the changes that were set before.
   ///
   /// - Parameter isReleased: Whether the observers of the reports end, too.
-  @_optimize(size)
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     registry.withState { $0.isFinished = true }
@@ -236,7 +239,7 @@ where Update.Value == Value {
   ///
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
-    let details = registry.makeDetails(context)
+    let details = details(in: context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)
       head.turn.add { [registry] in

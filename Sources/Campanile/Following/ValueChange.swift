@@ -9,7 +9,6 @@ public struct ValueChange<Value: Sendable>: Sendable {
   public let new: Value
 
   /// Creates a change; without an old value, that of the first call.
-  @inline(__always)
   public init(old: Value?, new: Value) {
     self.old = old
     self.new = new

@@ -20,7 +20,6 @@ extension MessageCenter {
   ///
   /// - Returns: A state that does not keep the center alive. When the center ends, the observations
   ///   of the state end, and the state keeps its value.
-  @_optimize(size)
   public func latest<M: Message>(
     of type: M.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<M?> {

@@ -40,7 +40,6 @@ extension MessageCenter {
     try await postAndWait(message, Post(subject))
   }
 
-  @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
     try await DeliveryTracker.wait { find(message, post.tracked(by: $0)) }
   }

@@ -49,15 +49,13 @@ extension MessageCenter.Messages where M.Subject: Sendable {
     Signal(
       base: TransformedSignal(signal, receivesSubject: true) { message, post, pass in
         // Retaining a subject that is in its deinit would stop the program.
-        let subject = post.subject.flatMap { isDeinitializing($0) ? nil : $0 }
-        // The subject of a message of type M is an M.Subject: `post` takes no other.
-        try pass(.init(message: message, subject: subject.map { $0 as! M.Subject }))
+        let subject = post.subject(of: M.self).flatMap { isDeinitializing($0) ? nil : $0 }
+        try pass(.init(message: message, subject: subject))
       })
   }
 }
 
 extension SourceMessages {
-  @inline(__always)
   fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
     .about(SubjectIdentity(subject), center.registry.lifetime(ofSubject: subject), center)
   }

@@ -105,15 +105,23 @@ extension ObservationRequest {
     let target: any DeliveryTarget
     let deferred: IndirectObserver<Value>.Deferred
     switch body.kind {
-    case .synchronous(let body):
+    case .synchronous(let synchronous):
       guard delivery.buffering != .unbounded else {
-        return IndirectObserver<Value>(self.traits(traits, ownerLifetime), body)
+        return IndirectObserver<Value>(self.traits(traits, ownerLifetime), synchronous)
       }
       // Only places have buffers.
       target = delivery.target!
       mailbox = Mailbox(delivery.buffering, clock: target.mailbox.clock)
       traits.atEnd { [mailbox] in mailbox.close() }
-      deferred = IndirectObserver<Value>.calling(body)
+      // Not by `map`: a function that has passed through generic code is called through thunks.
+      if let plain = body.plain {
+        deferred = IndirectObserver<Value>.calling(plain)
+      } else {
+        deferred = { value, post, id, list in
+          try synchronous(value, post, id, list)
+          return nil
+        }
+      }
     case .asynchronous(let body):
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
@@ -171,7 +179,6 @@ extension ObservationRequest {
     }
   }
 
-  @inline(never)
   private func traits(_ body: BodyTraits, _ ownerLifetime: EndActions?) -> ObserverTraits {
     var onEnd: (@Sendable (Registration) -> Void)?
     if subjectLifetime != nil || ownerLifetime != nil || body.onEnd != nil {

@@ -79,7 +79,6 @@ private final class OnlyTurn: Sendable {
 
 extension OnlyTurn? {
   /// Makes a call; if it was the only one, ends the registration by what it throws.
-  @inline(__always)
   fileprivate func use(_ call: () throws -> Void) throws {
     guard let turn = self else { return try call() }
     guard turn.take() else { return }
@@ -87,7 +86,6 @@ extension OnlyTurn? {
     throw ObservationIsOver()
   }
 
-  @inline(__always)
   fileprivate func use(_ call: () async throws -> Void) async throws {
     guard let turn = self else { return try await call() }
     guard turn.take() else { return }

@@ -30,7 +30,6 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     }
   }
 
-  @inline(__always)
   package init(_ observer: @escaping @Sendable (Value) throws -> Void) {
     plain = observer
     special = nil

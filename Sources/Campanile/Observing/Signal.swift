@@ -49,7 +49,6 @@ public struct Signal<Element: Sendable>: ObservationSource {
   }
 
   /// Registers a reader that `buffer` is filled for.
-  @_optimize(size)
   func makeReader(
     _ buffer: SequenceBuffer, _ request: consuming ObservationRequest
   ) -> ValueSequence<Element>.Reader {

@@ -19,7 +19,6 @@ extension ObserverRegistry {
   /// Reports a post, and gives it a number.
   ///
   /// - Parameter name: The name of the value, in sources with names.
-  @inline(never)
   func notePosted<Value>(
     _ value: Value, of valueType: any Any.Type, name: String? = nil, _ post: borrowing Post
   ) -> Post {
@@ -46,9 +45,8 @@ extension ObserverRegistry {
     reports.send(event)
   }
 
-  /// The details to keep of a set that another thread may deliver; `nil` if there are none.
-  func makeDetails(_ context: PostContext?) -> PostDetails? {
-    if !isReporting && context == nil { return nil }
+  /// The details to keep of a set that another thread may deliver.
+  func makeDetails(_ context: PostContext?) -> PostDetails {
     var content = PostDetails.Content(context: context)
     if isReporting { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
@@ -62,7 +60,6 @@ extension ObserverRegistry {
   }
 
   /// Reports that a post has called its immediate observers.
-  @inline(never)
   func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
     if isReporting { send(.postReturned, nil, post.details, of: valueType) }
   }
@@ -137,7 +134,6 @@ extension ObserverRegistry {
   /// not called: the value is queued in its buffer.
   ///
   /// - Returns: The argument for `endReported(_:)` when the call has returned.
-  @inline(never)
   func beginReported(
     _ observer: AnyObserver, _ registration: Registration, _ post: PostDetails?
   ) -> ReportedCall? {
@@ -165,7 +161,6 @@ extension ObserverRegistry {
     if let call { endReported(call) }
   }
 
-  @inline(never)
   func endReported(_ call: ReportedCall) {
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous

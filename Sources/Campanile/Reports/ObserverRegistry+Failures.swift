@@ -47,7 +47,6 @@ extension ObserverRegistry {
   }
 
   /// The source's events and failures, created at the first use.
-  @inline(never)
   var reports: SourceReports {
     if let reports = lazyReports.load() { return reports }
     let reports = lazyReports.storeIfNil(

@@ -91,14 +91,12 @@ extension ObserverList: InspectedSource {}
 /// has died is left out.
 extension ObserverRegistry {
   /// The descriptions, oldest first.
-  @inline(never)
   func describe(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
     live(parts).ordered { $0.registration.id < $1.registration.id }
       .map { RegistrationDescription($0) }
   }
 
   /// The number.
-  @inline(never)
   func count(_ parts: (borrowing Held) -> [ObserverList]) -> Int {
     withState { _, held in ObserverList.members(of: parts(held), held) }
       .count { $0.observer.isLive }
@@ -107,8 +105,6 @@ extension ObserverRegistry {
   /// One description for all that differ in numbers alone, which are added up.
   ///
   /// Much cheaper than `describe` for many registrations: most are only counted.
-  @_optimize(size)
-  @inline(never)
   func groups(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
     var groups: [RegistrationDescription] = []
     var firsts: [(first: Described, next: Int?)] = []
@@ -136,7 +132,6 @@ extension ObserverRegistry {
   ///
   /// Of more than 150, those that differ in numbers alone share a line, and the most frequent 150 lines
   /// are shown.
-  @inline(never)
   func listing(under title: String, _ parts: (borrowing Held) -> [ObserverList]) -> String {
     let most = 150
     if count(parts) <= most {

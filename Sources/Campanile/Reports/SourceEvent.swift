@@ -136,7 +136,7 @@ public struct SourceEvent: Sendable {
     self.valueType = valueType ?? observer?.registration.list.valueType ?? Never.self
     self.observer = observer
     self.post = post?.number ?? 0
-    thread = ThreadRecord.systemNumber
+    thread = CallingThread.systemNumber
     nanoseconds = kind == .posted ? post?.nanoseconds ?? now : now
     beganNanoseconds = post.flatMap { $0.number == 0 ? nil : $0.nanoseconds } ?? now
   }

@@ -9,8 +9,6 @@ final class HubServer: Sendable {
     /// The connection that was looked for last, which the next one often is, too.
     var latest: Connection?
     var lastID = 0
-    /// Members that it waits for.
-    var awaited: Set<MemberID>
     /// The reasons why connections were closed that are not, or no longer, those of members.
     var refusals: [String] = []
     /// Whether no connection is accepted until the next tick, because the system had no room.
@@ -25,12 +23,12 @@ final class HubServer: Sendable {
   /// A channel, and the bytes read from it that do not make a whole frame; used only under the lock.
   fileprivate final class Connection {
     let id: ConnectionID
-    let channel: any Channel
+    let channel: SocketChannel
     var parser = FrameParser<MemberFrame>()
     /// Whether it has been sent something that is not flushed.
     var isTouched = false
 
-    init(_ id: ConnectionID, _ channel: any Channel) {
+    init(_ id: ConnectionID, _ channel: SocketChannel) {
       self.id = id
       self.channel = channel
     }
@@ -39,64 +37,24 @@ final class HubServer: Sendable {
   private let state: Locked<State>
   private let pulse = HubPulse()
   private let ticks: Ticks
-  private let watch = Locked<FolderWatch?>(nil)
   private let generation: UInt64
-  private let folder: BusFolder?
-  private let claim: FileLock?
+  private let address: Address?
   let queue: DispatchQueue
-  private let listener: Listener?
-  /// Called on the hub's queue with the reason why a connection was closed.
   private let onRefusal: @Sendable (String) -> Void
 
-  /// A hub that listens in a folder.
-  ///
   /// - Parameters:
-  ///   - generation: Which it is of.
-  ///   - own: The member that it is part of.
-  ///   - expected: The members that it waits for, which may have died.
-  ///   - silent: Another one that is alive, and silent.
-  ///   - logLimit: The bytes that its log may have.
-  ///   - silenceLimit: The tenths of a second after which a silent member counts as stopped.
-  ///   - patience: Those that it waits for members, and for their logs.
-  ///   - claim: Keeps others from this generation.
-  ///   - onRefusal: Called on the hub's queue with the reason why a connection was closed.
+  ///   - hub: The state of a hub that has begun to gather.
+  ///   - address: Where other processes reach it; without it, only members of this process do.
+  ///   - onRefusal: Called, on any queue, with the reason why a connection was closed.
   init(
-    generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>,
-    silent: MemberID? = nil, folder: BusFolder, logLimit: Int = HubState.standardLogLimit,
-    silenceLimit: Int = SilenceLimits().ofMembers, patience: Int? = nil, claim: FileLock,
-    onRefusal: @escaping @Sendable (String) -> Void
-  ) throws(SystemError) {
+    _ hub: sending HubState, at address: Address? = nil,
+    onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
     queue = DispatchQueue(label: "campanile.relay.hub")
     ticks = Ticks(on: queue)
-    self.onRefusal = onRefusal
-    self.generation = generation
-    self.folder = folder
-    self.claim = claim
-    let socket = try folder.listen(generation)
-    let accepts = socket.makeSource(of: .readable, on: queue)
-    listener = Listener(socket)
-    let expected = expected.filter { !folder.isDead($0.rawValue) }
-    state = Locked(
-      State(
-        hub: HubState(
-          generation: generation, busID: busID, own: own, expected: expected,
-          silent: silent, logLimit: logLimit, silenceLimit: silenceLimit,
-          patience: patience),
-        awaited: expected.union(silent.map { [$0] } ?? []), accepts: accepts, pulse: pulse))
-  }
-
-  /// A hub that other members of the process alone reach.
-  init(busID: UInt64, own: MemberID, silenceLimit: Int) {
-    queue = DispatchQueue(label: "campanile.relay.hub")
-    ticks = Ticks(on: queue)
-    generation = 1
-    onRefusal = { _ in }
-    (folder, claim, listener) = (nil, nil, nil)
-    state = Locked(
-      State(
-        hub: HubState(
-          generation: 1, busID: busID, own: own, expected: [], silenceLimit: silenceLimit),
-        awaited: [], accepts: nil, pulse: pulse))
+    (generation, self.address, self.onRefusal) = (hub.generation, address, onRefusal)
+    let accepts = address?.socket.makeSource(of: .readable, on: queue)
+    state = Locked(State(hub: hub, accepts: accepts, pulse: pulse))
   }
 
   /// The tenths of a second that it waits for members, and for their logs.
@@ -105,30 +63,34 @@ final class HubServer: Sendable {
   /// Takes connections, and begins to count time.
   func start() {
     state.withLock { state in
-      if let listener, let accepts = state.accepts {
-        accepts.setEventHandler { [weak self] in self?.acceptAll(from: listener) }
-        accepts.setCancelHandler { withExtendedLifetime(listener) {} }
+      if let address, let accepts = state.accepts {
+        accepts.setEventHandler { [weak self] in self?.acceptAll(at: address) }
+        accepts.setCancelHandler { withExtendedLifetime(address) {} }
         accepts.activate()
       }
     }
     ticks.start { [weak self] in self?.tick() }
     pulse.start { [weak self] in self?.isOver ?? true }
-    if let folder {
-      // Without a watch, its own member looks.
-      let watch = FolderWatch(folder.path, on: queue) { [weak self] in self?.look() }
-      self.watch.withLock { $0 = watch }
-    }
     queue.async { self.act { _, _ in } }
     look()
-    folder?.removeGenerations(before: generation)
+    address?.folder.removeGenerations(before: generation)
     lookForDeaths()
   }
 
-  private final class Listener: Sendable {
-    let socket: UnixSocket
+  /// Where other processes reach a hub.
+  final class Address: Sendable {
+    fileprivate let folder: BusFolder
+    /// Keeps others from the generation.
+    fileprivate let claim: FileLock
+    fileprivate let socket: UnixSocket
     private let spare = Locked(Descriptor.spare())
 
-    init(_ socket: consuming UnixSocket) { self.socket = socket }
+    init(
+      in folder: BusFolder, _ generation: UInt64, _ claim: FileLock
+    ) throws(SystemError) {
+      (self.folder, self.claim) = (folder, claim)
+      socket = try folder.listen(generation)
+    }
 
     /// Tells the connections that wait that the process has no descriptor left.
     ///
@@ -152,14 +114,14 @@ final class HubServer: Sendable {
 
   // MARK: Connections
 
-  private func acceptAll(from listener: Listener) {
+  private func acceptAll(at address: Address) {
     do throws(SystemError) {
-      while let accepted = try listener.socket.accepted() {
+      while let accepted = try address.socket.accepted() {
         state.withLock { $0.hasReportedFull = false }
         accept(accepted)
       }
     } catch {
-      let isTold = listener.refuseAll()
+      let isTold = address.refuseAll()
       let reports = state.withLock { state in
         if state.isClosed { return false }
         // A connection that waits for a place would make the handler run again at once.
@@ -180,9 +142,7 @@ final class HubServer: Sendable {
       return onRefusal(
         "A process of \(user) was sent away; the bus is of the user \(UnixSocket.user).")
     }
-    let id = newConnection()
-    let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }
-    add(channel, id)
+    let (channel, id) = add(socket)
     // The member of this process needs none: it does not look for another hub.
     pulse.add(channel, id)
   }
@@ -192,22 +152,18 @@ final class HubServer: Sendable {
   /// - Returns: The member's end, whose events are handled on its queue.
   func connect(
     on memberQueue: DispatchQueue, _ handle: @escaping @Sendable (ChannelEvent) -> Void
-  ) -> any Channel {
-    let id = newConnection()
-    let (own, other) = MemoryChannel.pair(
-      (queue, { [weak self] in self?.handle($0, of: id) }), (memberQueue, handle))
-    queue.async { self.add(own, id) }
-    return other
+  ) throws(SystemError) -> SocketChannel {
+    let pair = try UnixSocket.pair()
+    _ = add(pair.first)
+    return SocketChannel(pair.second, on: memberQueue, handle)
   }
 
-  private func newConnection() -> ConnectionID {
-    state.withLock { state in
+  private func add(_ socket: consuming UnixSocket) -> (SocketChannel, ConnectionID) {
+    let id = state.withLock { state in
       state.lastID += 1
       return ConnectionID(rawValue: state.lastID)
     }
-  }
-
-  private func add(_ channel: any Channel, _ id: ConnectionID) {
+    let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }
     let isClosed = state.withLock { state in
       if state.isClosed { return true }
       state.connections[id] = Connection(id, channel)
@@ -215,6 +171,7 @@ final class HubServer: Sendable {
       return false
     }
     if isClosed { channel.close() }
+    return (channel, id)
   }
 
   // MARK: Events
@@ -222,7 +179,7 @@ final class HubServer: Sendable {
   private func handle(_ event: ChannelEvent, of id: ConnectionID) {
     // The member whose connection is closed may have claimed the next generation.
     switch event {
-    case .read, .closed: if let folder, folder.isClaimed(generation + 1) { return close() }
+    case .read, .closed: if isFollowed { return close() }
     case .readEnd, .written: break
     }
     if case .closed = event { removeLock(of: id) }
@@ -240,8 +197,8 @@ final class HubServer: Sendable {
 
   /// Removes what a member has left in the folder, if its process has died.
   private func removeLock(of id: ConnectionID) {
-    guard let folder, let member = state.withLock({ $0.hub.member(of: id) }) else { return }
-    _ = folder.isDead(member.rawValue)
+    guard let address, let member = state.withLock({ $0.hub.member(of: id) }) else { return }
+    _ = address.folder.isDead(member.rawValue)
   }
 
   private func tick() {
@@ -253,32 +210,29 @@ final class HubServer: Sendable {
 
   /// Whether another hub follows, or this one cannot be found, because its files were deleted.
   private var isOver: Bool {
-    guard let folder, let claim else { return false }
-    return folder.isClaimed(after: generation) || claim.isLost || !folder.isInPlace
+    guard let address else { return false }
+    return address.folder.isClaimed(after: generation) || address.claim.isLost
+      || !address.folder.isInPlace
   }
 
-  /// Ends if another hub follows, on the hub's queue.
+  /// Whether another process has claimed the next generation.
+  private var isFollowed: Bool { address?.folder.isClaimed(generation + 1) ?? false }
+
+  /// Ends if another hub follows, or the files have been deleted.
   func look() { if isOver { close() } }
 
   /// Tells the members that the hub is alive, if its queue is busy.
   func beat() { pulse.beat(unless: { isOver }) }
 
   /// Gives the files of the hub the present time.
-  func renewFiles() { folder?.renewHubs(generation) }
+  func renewFiles() { address?.folder.renewHubs(generation) }
 
-  /// Checks which of the members that the hub waits for, or that are silent, have died, until it is
-  /// open.
+  /// Checks which of the members have died that the hub waits for before it opens.
   private func lookForDeaths() {
-    let awaited = state.withLock { state in
-      if state.hub.isOpen || state.isClosed { state.awaited = [] }
-      return state.awaited
-    }
-    guard let folder, !awaited.isEmpty else { return }
-    for member in awaited where folder.isDead(member.rawValue) {
-      act { state, actions in
-        state.awaited.remove(member)
-        state.hub.died(member, &actions)
-      }
+    let awaited = state.withLock { $0.isClosed ? [] : $0.hub.awaited }
+    guard let address, !awaited.isEmpty else { return }
+    for member in awaited where address.folder.isDead(member.rawValue) {
+      act { $0.hub.died(member, &$1) }
     }
     queue.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in self?.lookForDeaths() }
   }
@@ -307,15 +261,19 @@ final class HubServer: Sendable {
     for reason in refusals { onRefusal(reason) }
   }
 
-  /// The process leaves the bus.
+  /// The process leaves the bus; its member has closed its connection.
   func end() {
-    act { $0.hub.end(&$1) }
+    if isFollowed { return close() }
+    act { state, actions in
+      state.endOwn(&actions)
+      state.hub.end(&actions)
+    }
     close()
   }
 
   /// Ends the hub; its members find another one.
   func close() {
-    let channels = state.withLock { state -> [any Channel] in
+    let channels = state.withLock { state -> [SocketChannel] in
       if state.isClosed { return [] }
       state.isClosed = true
       ticks.end()
@@ -326,7 +284,6 @@ final class HubServer: Sendable {
       defer { (state.connections, state.latest) = ([:], nil) }
       return state.connections.values.map(\.channel)
     }
-    watch.withLock { $0 = nil }
     for channel in channels { channel.close() }
   }
 }
@@ -366,6 +323,16 @@ extension HubServer.State {
       hub.disconnected(id, &actions)
     }
     swap(&parser, &connection.parser)
+  }
+
+  /// Reads what the member of this process has written last, and passes on what it had in hand.
+  fileprivate mutating func endOwn(_ actions: inout [HubAction]) {
+    for (id, connection) in connections where hub.member(of: id) == hub.own {
+      for bytes in connection.channel.readRest() { read(bytes[...], of: id, &actions) }
+      hub.endRead(of: id, &actions)
+      close(id)
+      hub.disconnected(id, &actions)
+    }
   }
 
   /// - Returns: The connections to which something is to be written.

@@ -6,7 +6,7 @@ final class MemberLink: RelayLink {
   fileprivate struct State {
     var member: MemberState
     var receiver: (any RelayReceiver)?
-    var channel: (any Channel)?
+    var channel: SocketChannel?
     /// Counts the connections, so that frames of an old one are ignored.
     var connection = 0
     var parser = FrameParser<HubFrame>()
@@ -30,11 +30,7 @@ final class MemberLink: RelayLink {
     /// The last trouble that was reported, so that the same one is reported once.
     var trouble = ""
     var isStopped = false
-    /// When the files were given the present time.
-    var renewed = ContinuousClock.now
     var watch: FolderWatch?
-    /// Called with the outcome of a message that this member received as one of a group.
-    var whenDone: @Sendable (_ group: String, Message.Key, _ isTaken: Bool) -> Void = { _, _, _ in }
   }
 
   let queue: DispatchQueue
@@ -85,10 +81,7 @@ final class MemberLink: RelayLink {
   // MARK: Life
 
   func start(_ receiver: any RelayReceiver) {
-    state.withLock { state in
-      state.receiver = receiver
-      state.whenDone = { [weak self] in self?.done($0, $1, $2) }
-    }
+    state.withLock { $0.receiver = receiver }
     ticks.start { [weak self] in self?.tick() }
     care.withLock { care in
       care.setEventHandler { [weak self] in self?.renewFiles() }
@@ -154,7 +147,7 @@ final class MemberLink: RelayLink {
   }
 
   /// A message that this member received as one of a group has been delivered, or is returned.
-  private func done(_ group: String, _ key: Message.Key, _ isTaken: Bool) {
+  fileprivate func done(_ group: String, _ key: Message.Key, _ isTaken: Bool) {
     queue.async {
       self.act { state, actions in state.member.taken(group, key, isTaken, &actions) }
     }
@@ -179,57 +172,59 @@ final class MemberLink: RelayLink {
 
   private func join() {
     if state.withLock({ $0.isStopped || $0.channel != nil }) { return }
-    switch bus {
-    case .folder(let folder): join(in: folder)
-    case .memory(let bus): connect(to: bus.hub(for: id, silence), 1)
-    }
-  }
-
-  private func join(in folder: BusFolder) {
     do throws(SystemError) {
-      try prepare(folder)
-      let generation = try folder.highestGeneration()
-      let known = state.withLock { $0.member.generation }
-      if generation == 0 || generation < known {
-        // If there was a bus, its files have been deleted, and its members take no messages of an
-        // earlier generation.
-        return try become(known + 1, folder.claim(known + 1), in: folder)
+      switch bus {
+      case .folder(let folder): try join(in: folder)
+      case .memory(let bus): try connect(to: bus.hub(for: id, silence), 1)
       }
-      if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
-        // The folder was checked by its path, which may lead elsewhere now. The hello names the
-        // member and its subscriptions, so another user's process must not receive it.
-        if let user = socket.otherUser() {
-          throw SystemError(
-            sentence: "The socket in the folder \(folder.path) belongs to \(user), not to "
-              + "\(UnixSocket.user).")
-        }
-        if folder.version(generation) != protocolVersion {
-          throw SystemError(
-            sentence: "The process that passes messages on speaks "
-              + (folder.version(generation).map { "version \($0)" } ?? "an earlier version")
-              + " of the protocol, and this one version \(protocolVersion). Use the same version of "
-              + "the package in both.")
-        }
-        let number = newConnection()
-        let channel = SocketChannel(socket, on: queue) { [weak self] in
-          self?.handle($0, of: number)
-        }
-        return connected(channel, generation)
-      }
-      // Its hub is dead, or about to listen; or it has been stopped before it could.
-      let attempts = state.withLock { state in
-        if state.attempts.generation != generation { state.attempts = (generation, 0) }
-        state.attempts.count += 1
-        return state.attempts.count
-      }
-      if attempts > 20 * silence.ofHub || folder.isAbandoned(generation) {
-        return try become(generation + 1, folder.claim(generation + 1), in: folder)
-      }
-      joinLater(.milliseconds(5))
     } catch {
       report(error.description)
       joinLater(.seconds(1))
     }
+  }
+
+  private func join(in folder: BusFolder) throws(SystemError) {
+    try prepare(folder)
+    let generation = try folder.highestGeneration()
+    let known = state.withLock { $0.member.generation }
+    if generation == 0 || generation < known {
+      // If there was a bus, its files have been deleted, and its members take no messages of an
+      // earlier generation.
+      return try become(known + 1, folder.claim(known + 1), in: folder)
+    }
+    if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
+      // The folder was checked by its path, which may lead elsewhere now. The hello names the
+      // member and its subscriptions, so another user's process must not receive it.
+      if let user = socket.otherUser() {
+        throw SystemError(
+          sentence: "The socket in the folder \(folder.path) belongs to \(user), not to "
+            + "\(UnixSocket.user).")
+      }
+      if folder.version(generation) != protocolVersion {
+        throw SystemError(
+          sentence: "The process that passes messages on speaks "
+            + (folder.version(generation).map { "version \($0)" } ?? "an earlier version")
+            + " of the protocol, and this one version \(protocolVersion). Use the same version of "
+            + "the package in both.")
+      }
+      let number = newConnection()
+      let channel = SocketChannel(socket, on: queue) { [weak self] in
+        self?.handle($0, of: number)
+      }
+      return connected(channel, generation)
+    }
+    // Its hub is dead, or about to listen; or it has been stopped before it could.
+    let attempts = state.withLock { state in
+      if state.attempts.generation != generation { state.attempts = (generation, 0) }
+      state.attempts.count += 1
+      return state.attempts.count
+    }
+    let isAbandoned = folder.isAbandoned(generation)
+    if isAbandoned || attempts > 20 * silence.ofHub {
+      return try become(
+        generation + 1, folder.claim(generation + 1), in: folder, isSilent: !isAbandoned)
+    }
+    joinLater(.milliseconds(5))
   }
 
   private func joinLater(_ interval: DispatchTimeInterval) {
@@ -263,7 +258,13 @@ final class MemberLink: RelayLink {
 
   /// Looks for the next hub whenever the files of hubs change.
   private func watch(_ folder: BusFolder) {
-    let watch = FolderWatch(folder.path, on: queue) { [weak self] in self?.look(in: folder) }
+    // Not on the queue, where code of messages runs when they are encoded: the hub of this member
+    // looks meanwhile.
+    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in
+      guard let self else { return }
+      if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
+      queue.async { self.look(in: folder) }
+    }
     state.withLock { $0.watch = watch }
     if watch == nil { lookLater(in: folder) }
   }
@@ -292,10 +293,11 @@ final class MemberLink: RelayLink {
   ///   - generation: The generation.
   ///   - claim: The claim of the generation, unless another process has it.
   ///   - folder: The folder of the bus.
-  ///   - hubAnswers: Whether the last hub is alive and answers. It joins like the others, as soon as
-  ///     it notices. Otherwise the hub of this member would wait for it in vain.
+  ///   - isSilent: Whether the process of the last hub lives and does not answer. The hub of this
+  ///     member would wait for it in vain. Otherwise it joins like the others, as soon as it notices,
+  ///     or is dead. Its lock may be released a moment after its connections.
   private func become(
-    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
+    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
     let (busID, hub, patience) = state.withLock { state in
@@ -309,22 +311,28 @@ final class MemberLink: RelayLink {
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
-    // The last hub is silent if it is alive.
-    let silent = hubAnswers ? nil : hub.flatMap { expected.remove($0) }
-    let server = try HubServer(
+    let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
+    let state = HubState(
       generation: generation, busID: busID, own: id, expected: expected, silent: silent,
-      folder: folder, logLimit: max(HubState.standardLogLimit, logLimit),
-      silenceLimit: silence.ofMembers,
-      patience: patience, claim: claim
-    ) { [weak self] reason in self?.reportRefusal(reason) }
+      logLimit: max(HubState.standardLogLimit, logLimit), silenceLimit: silence.ofMembers,
+      patience: patience)
+    let server = HubServer(state, at: try .init(in: folder, generation, claim)) {
+      [weak self] reason in self?.reportRefusal(reason)
+    }
     server.start()
-    state.withLock { ($0.hub, $0.wantsHub) = (server, false) }
-    connect(to: server, generation)
+    do {
+      try connect(to: server, generation)
+    } catch {
+      server.close()
+      throw error
+    }
   }
 
-  private func connect(to hub: HubServer, _ generation: UInt64) {
+  private func connect(to hub: HubServer, _ generation: UInt64) throws(SystemError) {
     let number = newConnection()
-    connected(hub.connect(on: queue) { [weak self] in self?.handle($0, of: number) }, generation)
+    let channel = try hub.connect(on: queue) { [weak self] in self?.handle($0, of: number) }
+    if case .folder = bus { state.withLock { ($0.hub, $0.wantsHub) = (hub, false) } }
+    connected(channel, generation)
   }
 
   private func newConnection() -> Int {
@@ -334,7 +342,7 @@ final class MemberLink: RelayLink {
     }
   }
 
-  private func connected(_ channel: any Channel, _ generation: UInt64) {
+  private func connected(_ channel: SocketChannel, _ generation: UInt64) {
     state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, isOwnHub: $0.hub != nil, &$1) }
     // The change of a folder that was reported before the member was connected had no effect.
@@ -360,14 +368,8 @@ final class MemberLink: RelayLink {
   /// Systems remove files from folders for temporary ones that are older than some hours or days. Hours
   /// in which the computer sleeps count. A member that joins while all files are being removed may lose
   /// the file that it has just found.
-  func renewFiles(at now: ContinuousClock.Instant = .now) {
-    guard case .folder(let folder) = bus else { return }
-    let isHourOver = state.withLock { state in
-      if state.isStopped || now - state.renewed < .seconds(3_600) { return false }
-      state.renewed = now
-      return true
-    }
-    if !isHourOver { return }
+  func renewFiles() {
+    guard case .folder(let folder) = bus, !state.withLock({ $0.isStopped }) else { return }
     do { try prepare(folder) } catch { report(error.description) }
     let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
     lock?.renew()
@@ -422,13 +424,13 @@ final class MemberLink: RelayLink {
   }
 
   /// Leaves the hub, and becomes the next one.
-  private func leave(claiming generation: UInt64, in folder: BusFolder, hubAnswers: Bool) {
+  private func leave(claiming generation: UInt64, in folder: BusFolder, isSilent: Bool) {
     if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
       // The claim is first, so that the old hub finds it when it continues without this member.
       let claim = try folder.claim(generation)
       _ = disconnect()
-      try become(generation, claim, in: folder, hubAnswers: hubAnswers)
+      try become(generation, claim, in: folder, isSilent: isSilent)
     } catch {
       _ = disconnect()
       // It would fail again, and each time take the member off the bus.
@@ -447,7 +449,7 @@ final class MemberLink: RelayLink {
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
-      let silent = state.perform(actions, &incidents)
+      let silent = state.perform(actions, of: self, &incidents)
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
       let isDeaf = state.channel != nil && !state.isReading
       if ticks.set(state.member.needsTicks || isDeaf) { state.member.beginTicks() }
@@ -465,10 +467,10 @@ final class MemberLink: RelayLink {
       if folder.isClaimed(silent + 1) {
         leave()
       } else {
-        leave(claiming: silent + 1, in: folder, hubAnswers: false)
+        leave(claiming: silent + 1, in: folder, isSilent: true)
       }
     } else if let wanted {
-      leave(claiming: wanted, in: folder, hubAnswers: true)
+      leave(claiming: wanted, in: folder, isSilent: false)
     }
     return result
   }
@@ -479,7 +481,7 @@ extension MemberLink.State {
   ///
   /// - Returns: Both, and how many connections in a row have ended before the bus was open; nothing
   ///   without a connection.
-  fileprivate mutating func leave() -> (channel: any Channel, hub: HubServer?, vain: Int)? {
+  fileprivate mutating func leave() -> (channel: SocketChannel, hub: HubServer?, vain: Int)? {
     guard let channel else { return nil }
     defer { (self.channel, hub) = (nil, nil) }
     if member.isOpen { (vainConnections, trouble) = (0, "") } else { vainConnections += 1 }
@@ -501,7 +503,7 @@ extension MemberLink.State {
 
   /// - Returns: The generation whose hub is silent.
   fileprivate mutating func perform(
-    _ actions: [MemberAction], _ incidents: inout [RelayIncident]
+    _ actions: [MemberAction], of link: MemberLink, _ incidents: inout [RelayIncident]
   ) -> UInt64? {
     var bytes: [UInt8] = []
     var silent: UInt64?
@@ -516,7 +518,7 @@ extension MemberLink.State {
         // Not before: the hub would wait for the log of a member that does not read.
         if !isReading { channel?.setReading(false) }
         incidents.append(.connected)
-      default: if let incident = incident(of: action) { incidents.append(incident) }
+      default: if let incident = incident(action, of: link) { incidents.append(incident) }
       }
     }
     for (subject, count) in drops.sorted(by: { $0.key < $1.key }) {
@@ -529,7 +531,7 @@ extension MemberLink.State {
     return silent
   }
 
-  private func incident(of action: MemberAction) -> RelayIncident? {
+  private func incident(_ action: MemberAction, of link: MemberLink) -> RelayIncident? {
     switch action {
     case .deliver(let message):
       .message(
@@ -539,7 +541,7 @@ extension MemberLink.State {
       .awaited(
         group: group, sender: message.sender.rawValue, subject: message.subject,
         version: message.version, path: message.path, payload: message.payload,
-        done: { [whenDone, key = message.key] in whenDone(group, key, $0) })
+        done: { [weak link, key = message.key] in link?.done(group, key, $0) })
     case .unheard(let count): .unheard(count)
     case .lost(let loss):
       .lost(

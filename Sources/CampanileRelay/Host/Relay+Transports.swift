@@ -80,10 +80,12 @@ final class LoopbackBus: Sendable {
   }
 
   /// The hub, which waits for the first member to join, as patient as that is.
-  func hub(for member: MemberID, _ silence: SilenceLimits = SilenceLimits()) -> HubServer {
+  func hub(for member: MemberID, _ silence: SilenceLimits) -> HubServer {
     hub.withLock { hub in
       if let hub { return hub }
-      let new = HubServer(busID: id, own: member, silenceLimit: silence.ofMembers)
+      let new = HubServer(
+        HubState(
+          generation: 1, busID: id, own: member, expected: [], silenceLimit: silence.ofMembers))
       new.start()
       hub = new
       return new

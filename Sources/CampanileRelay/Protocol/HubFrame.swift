@@ -1,25 +1,18 @@
-/// A frame that a hub sends to a member.
+/// A frame that a hub sends to a member, as the page *The frames of a bus* describes it.
 enum HubFrame: Hashable, WireFrame {
   case welcome(generation: UInt64, busID: UInt64)
-  /// Asks for the entries of the member's log after a position, and for those without a position.
   case collect(token: UInt64, since: Position)
   case message(Message)
   /// Losses, reported together, whose messages may be interleaved.
   case lost([Loss])
-  /// A message that the member can no longer get, without its payload.
-  ///
   /// The member may have received later messages.
   case missed(Message)
-  /// The member is part of the generation.
-  ///
   /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
   /// sequenced.
   case open(position: Position, ownNumber: UInt64, Recovery)
-  /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
   case reply(correlation: UInt64, status: AnswerStatus, payload: [UInt8])
-  /// The members of the generation; later, one frame reports each that joins or leaves.
   case peers([Peer], hub: MemberID)
   case joined(Peer)
   case left(MemberID)
@@ -29,15 +22,10 @@ enum HubFrame: Hashable, WireFrame {
   /// All that groups were to take has been taken up to `settled`, and every member, also one that is
   /// missing, has what it subscribes to up to `stable`.
   case ping(Position, settled: Position = .none, stable: Position = .none)
-  /// A message that the member takes as one of a group.
   case shared(group: String, Message)
-  /// A message has been taken for a group, as the hub says of those that it remembers before it leaves.
   case taken(group: String, Message.Key, Position)
-  /// So many messages of the member had no receiver.
   case unheard(UInt32)
-  /// The member is not let in; the reason is a sentence. The connection ends.
   case refused(String)
-  /// A message of the member was dropped, because its group takes less than is posted.
   case dropped(subject: String)
 
   func append(to bytes: inout [UInt8]) {

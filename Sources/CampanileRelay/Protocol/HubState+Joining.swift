@@ -29,6 +29,8 @@ extension HubState {
     if !members[place].isNew {
       (members[place].settled, members[place].stable) = (hello.settled, hello.stable)
       for recovery in hello.recoveries where recovery.generation < generation {
+        // A hub changes its own once, when the first late member comes.
+        if let known = recoveries[recovery.generation], known.last > recovery.last { continue }
         recoveries[recovery.generation] = recovery
       }
     }

@@ -34,6 +34,7 @@ extension HubState {
     // Another one that was missing may alone have what came before the recovery.
     if lowest < since, missing != [members[place].peer.id] { floor = max(floor, since) }
     give(merged, floor: floor, to: place, &actions)
+    gap = max(gap, members[place].floor)
     (members[place].collected, members[place].given) = ([], [])
     open(place, &actions)
     handOutAll(&actions)

@@ -103,6 +103,12 @@ struct HubState {
     if case .gathering = phase { true } else { false }
   }
 
+  /// The members whose deaths matter, until it has gathered the others.
+  var awaited: Set<MemberID> {
+    guard case .gathering(let expected, _) = phase else { return [] }
+    return expected.union(missing).subtracting([own])
+  }
+
   private mutating func place(of connection: ConnectionID) -> Int? {
     if latestPlace < members.count, members[latestPlace].connection == connection {
       return latestPlace

@@ -1,4 +1,4 @@
-/// A frame that a member sends to its hub.
+/// A frame that a member sends to its hub, as the page *The frames of a bus* describes it.
 enum MemberFrame: Hashable, WireFrame {
   /// The first frame of a member.
   struct Hello: Hashable, Sendable {
@@ -44,23 +44,15 @@ enum MemberFrame: Hashable, WireFrame {
   case unsubscribe(Interest)
   case answer(String)
   case stopAnswering(String)
-  /// A message of this member; the position is `none`.
   case message(Message)
   case request(Request, deadline: UInt32)
   case reply(to: MemberID, correlation: UInt64, status: AnswerStatus, payload: [UInt8])
   case collected(LogEntry)
-  /// A part of the answer to `collect`: a message that the member was given as one of a group.
   case given(Shared)
-  /// Such a message has been delivered; or the member takes no more of that kind, and gives it back.
   case taken(Shared)
-  /// The end of the answer to `collect`.
-  ///
-  /// The log has forgotten all traces of messages up to `floor`.
   case collectedAll(token: UInt64, floor: Position)
   case flush(token: UInt64)
-  /// The member has received everything up to here.
   case pong(Position)
-  /// The member waits, and has received nothing for a while: the hub answers with a ping.
   case ping
 
   func append(to bytes: inout [UInt8]) {

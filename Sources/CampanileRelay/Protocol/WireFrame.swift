@@ -1,7 +1,4 @@
 /// A frame of one direction.
-///
-/// On the wire a frame is the count of the bytes that follow (four bytes, little-endian), a byte for
-/// the type, and the fields.
 protocol WireFrame: Sendable {
   /// Appends the frame to bytes.
   func append(to bytes: inout [UInt8])

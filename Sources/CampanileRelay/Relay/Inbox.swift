@@ -13,8 +13,6 @@ final class Inbox: Sendable {
   private struct State {
     var batches = Queue<Batch>()
     var size = 0
-    /// How many have been appended, and how many of them taken.
-    var (appended, taken) = (0, 0)
     var isScheduled = false
     var isPaused = false
   }
@@ -30,7 +28,7 @@ final class Inbox: Sendable {
   ///   is to stop reading.
   func append(_ incidents: consuming [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
     if incidents.isEmpty { return (false, false) }
-    let (count, size) = (incidents.count, incidents.reduce(0) { $0 + $1.size })
+    let size = incidents.reduce(0) { $0 + $1.size }
     // Moved: who delivers takes the incidents out of the array, which would be copied if anybody else
     // had it.
     var batch: Batch? = Batch(incidents: incidents, size: size)
@@ -38,7 +36,6 @@ final class Inbox: Sendable {
       if isClosed.load(ordering: .relaxed) { return (false, false) }
       state.batches.append(batch.take()!)
       state.size += size
-      state.appended += count
       let pauses = state.size > Self.limit && !state.isPaused
       if pauses { state.isPaused = true }
       defer { state.isScheduled = true }
@@ -54,7 +51,6 @@ final class Inbox: Sendable {
         state.isScheduled = false
         return nil
       }
-      state.taken += batch.incidents.count
       state.size -= batch.size
       let resumes = state.isPaused && state.size <= Self.limit / 2
       if resumes { state.isPaused = false }
@@ -72,13 +68,8 @@ final class Inbox: Sendable {
   /// Whether the link was asked to stop reading, and not to continue.
   var isPaused: Bool { state.withLock { $0.isPaused } }
 
-  /// How many have been appended.
-  var count: Int { state.withLock { $0.appended } }
-
-  /// Whether some of the first `count` have not been taken, and will be.
-  func isBehind(_ count: Int) -> Bool {
-    !isClosed.load(ordering: .acquiring) && state.withLock { $0.taken < count }
-  }
+  /// About how many bytes wait.
+  var size: Int { state.withLock { $0.size } }
 
   /// Whether something has been delivered since this was asked the last time.
   func hasGoneOn() -> Bool { hasGoneOnFlag.exchange(false, ordering: .relaxed) }

@@ -27,15 +27,7 @@ extension Relay {
     _ type: M.Type, in center: MessageCenter, _ direction: Direction = .bothWays,
     _ filters: RelayFilter<M>..., file: StaticString = #fileID, line: UInt = #line
   ) where M.Subject == MessageCenter.NoSubject {
-    let pattern = M.relaySubject.pattern(filters, file, line)
-    let way = CarriedWay(core)
-    guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
-    if direction != .inward {
-      way.carryOut(type, in: center, file, line)
-    }
-    if direction != .outward {
-      way.carryIn(type, in: center, pattern, filters.group(file, line))
-    }
+    carry(type, in: center, direction, filters, file, line, name: nil, find: nil)
   }
 
   /// Carries the messages of a type about instances, each of which has a name.
@@ -63,18 +55,29 @@ extension Relay {
     find: @escaping @Sendable (String) -> M.Subject?,
     file: StaticString = #fileID, line: UInt = #line
   ) {
-    let pattern = M.relaySubject.pattern(filters, file, line) + ".*"
+    carry(
+      type, in: center, direction, filters, file, line,
+      name: { post in post.subject(of: type).flatMap(name) },
+      find: { SubjectName.unescaped($0).flatMap(find) })
+  }
+
+  /// - Parameters:
+  ///   - name: The name of what a post is about: messages without one are not carried.
+  ///   - find: What a message is about, by the last token of its name: messages about what is not
+  ///     found are not posted.
+  ///
+  /// Without both closures, messages are about nothing.
+  private func carry<M: RelayedMessage>(
+    _ type: M.Type, in center: MessageCenter, _ direction: Direction,
+    _ filters: [RelayFilter<M>], _ file: StaticString, _ line: UInt,
+    name: (@Sendable (borrowing Post) -> String?)?, find: (@Sendable (Substring) -> M.Subject?)?
+  ) {
+    let pattern = M.relaySubject.pattern(filters, file, line) + (find == nil ? "" : ".*")
     let way = CarriedWay(core)
     guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
-    if direction != .inward {
-      way.carryOut(type, in: center, file, line) { post in
-        post.subject(of: type).flatMap(name)
-      }
-    }
+    if direction != .inward { way.carryOut(type, in: center, file, line, name) }
     if direction != .outward {
-      way.carryIn(type, in: center, pattern, filters.group(file, line)) {
-        SubjectName.unescaped($0).flatMap(find)
-      }
+      way.carryIn(type, in: center, pattern, filters.group(file, line), find)
     }
   }
 
@@ -168,25 +171,6 @@ final class CarriedTypes: Sendable {
     var isEnded = false
     /// With so many, those of released centers are looked for.
     var limit = 32
-
-    /// Takes out the ways of released centers, when there are twice as many ways as were left the
-    /// last time.
-    ///
-    /// - Returns: These ways, and the other centers, to be released outside the lock: to look may be
-    ///   to hold one last.
-    mutating func sweep() -> (dead: [CarriedWay], seen: [MessageCenter]) {
-      var (dead, seen): ([CarriedWay], [MessageCenter]) = ([], [])
-      if ways.count < limit { return (dead, seen) }
-      for (key, way) in ways {
-        let center = way.lookForCenter()
-        if let seenOne = center.seen { seen.append(seenOne) }
-        if !center.isReleased { continue }
-        dead.append(way)
-        ways[key] = nil
-      }
-      limit = max(32, 2 * ways.count)
-      return (dead, seen)
-    }
   }
 
   /// Tests count the ways.
@@ -195,17 +179,25 @@ final class CarriedTypes: Sendable {
   /// - Returns: Whether the relay has not ended.
   func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
     let key = Key(type: type, center: ObjectIdentifier(center))
-    let (isAdded, old, swept) = state.withLock { state in
+    let (isAdded, old, isMany) = state.withLock { state in
       // It has no observer yet.
       if state.isOutwardEnded { way.endOutward() }
-      if state.isEnded { return (false, CarriedWay?.none, (dead: [CarriedWay](), seen: [])) }
+      if state.isEnded { return (false, CarriedWay?.none, false) }
       let old = state.ways.updateValue(way, forKey: key)
-      return (true, old, state.sweep())
+      return (true, old, state.ways.count >= state.limit)
     }
     old?.end()
-    for way in swept.dead { way.end() }
-    withExtendedLifetime(swept.seen) {}
+    if isMany { sweep() }
     return isAdded
+  }
+
+  /// Removes the ways of released centers, when there are twice as many ways as were left the last
+  /// time.
+  private func sweep() {
+    let ways = state.withLock { Array($0.ways.values) }
+    // Outside the lock: to look for a center may be to hold it last.
+    remove(ways.filter(\.isOfReleasedCenter))
+    state.withLock { $0.limit = max(32, 2 * $0.ways.count) }
   }
 
   func remove(_ type: ObjectIdentifier, _ center: MessageCenter) -> CarriedWay? {
@@ -213,12 +205,13 @@ final class CarriedTypes: Sendable {
     return state.withLock { $0.ways.removeValue(forKey: key) }
   }
 
-  /// Ends a way, unless another one has taken its place.
-  func remove(_ way: CarriedWay) {
+  /// Ends ways, and leaves those that have taken their places.
+  func remove(_ ways: [CarriedWay]) {
+    let removed = Set(ways.map(ObjectIdentifier.init))
     state.withLock { state in
-      if let key = state.ways.first(where: { $0.value === way })?.key { state.ways[key] = nil }
+      state.ways = state.ways.filter { !removed.contains(ObjectIdentifier($0.value)) }
     }
-    way.end()
+    for way in ways { way.end() }
   }
 
   /// Sends nothing more from the centers, nor from one that is added; arriving messages are still
@@ -248,7 +241,6 @@ final class CarriedWay: Sendable {
     var subscription: Subscription?
     /// The center in which what arrives is posted.
     weak var center: MessageCenter?
-    var isEnded = false
   }
 
   private let state = Locked(State())
@@ -262,11 +254,9 @@ final class CarriedWay: Sendable {
 
   init(_ core: RelayCore) { self.core = core }
 
-  /// - Parameter name: The name of what a post is about: messages without one are not carried. Without
-  ///   this closure, messages are about nothing.
   func carryOut<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
-    _ name: (@Sendable (borrowing Post) -> String?)? = nil
+    _ name: (@Sendable (borrowing Post) -> String?)?
   ) {
     let (step, carrier) = (center.pathStep, PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
@@ -290,18 +280,16 @@ final class CarriedWay: Sendable {
     if isOutwardEnded.load(ordering: .sequentiallyConsistent) { registration.cancel() }
   }
 
-  /// - Parameter find: What a message is about, by the last token of its name: messages about what is
-  ///   not found are not posted. Without this closure, messages are about nothing.
   func carryIn<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ pattern: String, _ group: String?,
-    _ find: (@Sendable (Substring) -> M.Subject?)? = nil
+    _ find: (@Sendable (Substring) -> M.Subject?)?
   ) {
     let carrier = PathStep(number: core.link.step)
     let subscription = Subscription(core, to: pattern, in: group) {
       [weak self, weak center, weak core = core] payload in
       guard let center else {
         // No observer is left for the messages, which other processes still send.
-        if let self { core?.carried.remove(self) }
+        if let self { core?.carried.remove([self]) }
         return false
       }
       if payload.path.contains(center.pathStep) { return true }
@@ -323,25 +311,17 @@ final class CarriedWay: Sendable {
         message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
       return true
     }
-    let isOver = state.withLock { state in
-      (state.subscription, state.center) = (subscription, center)
-      return state.isEnded
-    }
-    if isOver { subscription.end() }
+    state.withLock { ($0.subscription, $0.center) = (subscription, center) }
+    // Set before the subscription is asked for.
+    if isInwardEnded.load(ordering: .sequentiallyConsistent) { subscription.end() }
   }
 
-  /// Whether nothing is carried any more, because the center has been released, and the center if it
-  /// was looked at.
-  ///
-  /// The caller releases the center where it holds no lock.
-  func lookForCenter() -> (isReleased: Bool, seen: MessageCenter?) {
-    state.withLock { state in
-      if state.subscription == nil {
-        return (state.registration.map { !$0.isActive } ?? false, nil)
-      }
-      let center = state.center
-      return (center == nil, center)
+  /// Whether nothing is carried any more, because the center has been released.
+  var isOfReleasedCenter: Bool {
+    let (isInward, registration, center) = state.withLock { state in
+      (state.subscription != nil, state.registration, state.center)
     }
+    return isInward ? center == nil : registration.map { !$0.isActive } ?? false
   }
 
   func endOutward() {
@@ -351,12 +331,8 @@ final class CarriedWay: Sendable {
 
   func end() {
     endOutward()
-    isInwardEnded.store(true, ordering: .releasing)
-    let subscription = state.withLock { state in
-      state.isEnded = true
-      return state.subscription
-    }
-    subscription?.end()
+    isInwardEnded.store(true, ordering: .sequentiallyConsistent)
+    state.withLock { $0.subscription }?.end()
   }
 }
 

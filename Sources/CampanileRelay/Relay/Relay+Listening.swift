@@ -1,4 +1,5 @@
 public import Campanile
+import Synchronization
 
 /// A message as it arrived, not decoded.
 public struct RelayedPayload: Sendable {
@@ -112,7 +113,7 @@ final class Subscription: Sendable {
   private let core: RelayCore
   private let wanted: Routes.Wanted
   private let route: Routes.Route?
-  private let isEnded = Locked(false)
+  private let isEnded = Atomic(false)
 
   /// Hears messages.
   ///
@@ -143,11 +144,7 @@ final class Subscription: Sendable {
   deinit { end() }
 
   func end() {
-    let isFirst = isEnded.withLock { isEnded in
-      defer { isEnded = true }
-      return !isEnded
-    }
-    if !isFirst { return }
+    if isEnded.exchange(true, ordering: .acquiringAndReleasing) { return }
     if let route { core.routes.remove(route) }
     core.unwant(wanted)
   }

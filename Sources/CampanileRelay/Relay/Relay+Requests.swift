@@ -1,4 +1,5 @@
 public import Campanile
+import Synchronization
 
 extension Relay {
   /// Sends a request to a relay that answers it, and waits for the answer.
@@ -164,7 +165,7 @@ final class IncomingRequest: Sendable {
   let subject: String
   let version: Int
   let bytes: [UInt8]
-  private let isTakenFlag = Locked(false)
+  private let isTakenFlag = Atomic(false)
 
   init(from sender: UInt64, correlation: UInt64, subject: String, version: Int, bytes: [UInt8]) {
     (from, self.correlation, self.subject) = (sender, correlation, subject)
@@ -172,15 +173,10 @@ final class IncomingRequest: Sendable {
   }
 
   /// Whether an observer answers it.
-  var isTaken: Bool { isTakenFlag.withLock { $0 } }
+  var isTaken: Bool { isTakenFlag.load(ordering: .acquiring) }
 
   /// Takes the request, and returns whether it had not been taken before.
-  func take() -> Bool {
-    isTakenFlag.withLock { isTaken in
-      defer { isTaken = true }
-      return !isTaken
-    }
-  }
+  func take() -> Bool { !isTakenFlag.exchange(true, ordering: .acquiringAndReleasing) }
 }
 
 extension RelayCore {

@@ -31,6 +31,12 @@ public final class Relay: Sendable {
   public let name: String
   let core: RelayCore
 
+  /// The name of the program.
+  private static let processName: String = {
+    let path = CommandLine.arguments.first ?? ""
+    return path.split(separator: "/").last.map(String.init) ?? "process"
+  }()
+
   /// Creates a relay that carries nothing yet, and begins to connect it.
   ///
   /// - Parameters:
@@ -42,7 +48,7 @@ public final class Relay: Sendable {
   public init(
     _ transport: Transport, name: String? = nil, buffering: RelayBuffering = .newest()
   ) {
-    self.name = name ?? ProcessName.own
+    self.name = name ?? Self.processName
     let byteCount = self.name.utf8.count
     require(
       byteCount <= Peer.nameLimit,

@@ -302,14 +302,12 @@ final class RelayCore: RelayReceiver, Sendable {
   }
 
   /// Waits until the messages that have arrived are delivered, but not for later ones.
+  ///
+  /// A task that is canceled waits all the same.
   func finishDeliveries() async {
-    let count = inbox.count
-    var isBehind = true
-    while isBehind {
-      isBehind = await withCheckedContinuation { continuation in
-        // Asked where no delivery is under way: there, what has been taken has been delivered.
-        deliveries.async { continuation.resume(returning: self.inbox.isBehind(count)) }
-      }
+    _ = await waiting.wait {
+      report(.flushed($0))
+    } giveUp: { _ in
     }
   }
 

@@ -13,27 +13,12 @@ import Campanile
 /// A hub of the generation 35 has `hub.z.lock`, which it made and keeps locked, and listens at
 /// `hub.z.sock`. A member keeps `member.1f2e3d4c.lock` locked. The system takes the locks away when
 /// a process dies.
-struct BusFolder: Sendable {
+final class BusFolder: Sendable {
   let path: String
   /// Why there is no bus, whatever is in the folder.
   private let refusal: String?
-  private let opened = Opened()
-
   /// The folder, once it has been opened and checked.
-  private final class Opened: Sendable {
-    private let folder = Locked<Directory?>(nil)
-
-    var value: Directory? { folder.withLock { $0 } }
-
-    /// Keeps a folder, unless the one that is kept is the same.
-    func exchange(_ found: Directory) -> Directory {
-      folder.withLock { folder in
-        if let folder, folder.isInPlace { return folder }
-        folder = found
-        return found
-      }
-    }
-  }
+  private let opened = Locked<Directory?>(nil)
 
   /// - Parameters:
   ///   - bus: The name of the bus, of any characters.
@@ -141,7 +126,11 @@ struct BusFolder: Sendable {
     try checkFoldersAround(outer)
     let around = try Directory(making: outer, in: nil)
     let found = try Directory(making: path, in: around)
-    return opened.exchange(found)
+    return opened.withLock { opened in
+      if let opened, opened.isInPlace { return opened }
+      opened = found
+      return found
+    }
   }
 
   /// Checks that no other user can replace this folder, or one of those around it, by another one.
@@ -176,9 +165,12 @@ struct BusFolder: Sendable {
     "member." + String(id, radix: 16) + ".lock"
   }
 
-  /// The folder as it was opened first, or now.
+  /// The folder as it was opened last.
+  private var directory: Directory? { opened.withLock { $0 } }
+
+  /// The folder as it was opened last, or now.
   private func folder() throws(SystemError) -> Directory {
-    if let folder = opened.value { return folder }
+    if let directory { return directory }
     return try open()
   }
 
@@ -221,7 +213,7 @@ struct BusFolder: Sendable {
 
   /// The version of the frames that a hub speaks, which listens; `nil` for those before version 3.
   func version(_ generation: UInt64) -> UInt32? {
-    opened.value?.text(of: lockName(generation)).flatMap { UInt32($0) }
+    directory?.text(of: lockName(generation)).flatMap { UInt32($0) }
   }
 
   /// Whether a generation has no hub, and will have none.
@@ -229,7 +221,7 @@ struct BusFolder: Sendable {
 
   /// Locks a file that no process has locked.
   private func tryLock(_ name: String) -> (isFree: Bool, lock: FileLock?) {
-    guard let descriptor = opened.value?.open(name) else { return (false, nil) }
+    guard let descriptor = directory?.open(name) else { return (false, nil) }
     if descriptor < 0 { return (errno == ENOENT, nil) }
     let lock = FileLock(locking: descriptor)
     return (lock != nil, lock)
@@ -245,18 +237,18 @@ struct BusFolder: Sendable {
       let wasHeld = isHeld
       isHeld = !isAbandoned(old)
       if isHeld || wasHeld { continue }
-      opened.value?.remove(socketName(old))
-      opened.value?.remove(lockName(old))
+      directory?.remove(socketName(old))
+      directory?.remove(lockName(old))
     }
   }
 
   private var knownGenerations: [UInt64] {
-    ((try? opened.value?.names()) ?? []).compactMap(Self.generation)
+    ((try? directory?.names()) ?? []).compactMap(Self.generation)
   }
 
   /// Whether a generation has been claimed.
   func isClaimed(_ generation: UInt64) -> Bool {
-    opened.value?.has(lockName(generation)) ?? false
+    directory?.has(lockName(generation)) ?? false
   }
 
   /// Whether any generation after this one has been claimed: if files were deleted, it may not be the
@@ -269,14 +261,14 @@ struct BusFolder: Sendable {
   ///
   /// The system binds a socket by its path, so it is looked for afterwards where it must be.
   func listen(_ generation: UInt64) throws(SystemError) -> UnixSocket {
-    opened.value?.remove(socketName(generation))
+    directory?.remove(socketName(generation))
     let socket = try UnixSocket.listening(at: socketPath(generation))
-    if opened.value?.has(socketName(generation)) == true { return socket }
+    if directory?.has(socketName(generation)) == true { return socket }
     throw SystemError(sentence: "Another folder has taken the place of \(path).")
   }
 
   /// Whether the path still leads to the folder.
-  var isInPlace: Bool { opened.value?.isInPlace ?? false }
+  var isInPlace: Bool { directory?.isInPlace ?? false }
 
   // MARK: Members
 
@@ -298,7 +290,7 @@ struct BusFolder: Sendable {
   }
 
   /// Whether the file of a member is there.
-  func isAnnounced(_ member: UInt64) -> Bool { opened.value?.has(memberName(member)) ?? false }
+  func isAnnounced(_ member: UInt64) -> Bool { directory?.has(memberName(member)) ?? false }
 
   /// The members whose processes live.
   func livingMembers() throws(SystemError) -> [UInt64] {
@@ -309,7 +301,7 @@ struct BusFolder: Sendable {
     }.filter { !isDead($0) }
   }
 
-  func remove(_ member: UInt64) { opened.value?.remove(memberName(member)) }
+  func remove(_ member: UInt64) { directory?.remove(memberName(member)) }
 
   /// Whether a member's process has died; what it has left is taken away.
   func isDead(_ member: UInt64) -> Bool {
@@ -345,14 +337,14 @@ struct BusFolder: Sendable {
   }
 
   /// Gives the file with the bus's number the present time.
-  func renewIdentity() { opened.value?.renew("bus.id") }
+  func renewIdentity() { directory?.renew("bus.id") }
 
   /// Gives the socket of a hub, and the locks of all hubs, the present time.
   ///
   /// An earlier hub that has been stopped looks for the lock of a later one.
   func renewHubs(_ generation: UInt64) {
-    opened.value?.renew(socketName(generation))
-    for known in knownGenerations { opened.value?.renew(lockName(known)) }
+    directory?.renew(socketName(generation))
+    for known in knownGenerations { directory?.renew(lockName(known)) }
   }
 }
 

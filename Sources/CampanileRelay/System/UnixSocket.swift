@@ -139,19 +139,41 @@ struct UnixSocket: ~Copyable {
   /// The bytes that the path of a socket may have.
   static let pathLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  private static func make() throws(SystemError) -> UnixSocket {
+  private static var kind: Int32 {
     #if os(Linux)
-      let descriptor = socket(
-        AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     #else
-      let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+      SOCK_STREAM
     #endif
+  }
+
+  private static func make() throws(SystemError) -> UnixSocket {
+    let descriptor = socket(AF_UNIX, kind, 0)
     if descriptor < 0 { throw SystemError("No socket can be made") }
-    let made = try UnixSocket(Descriptor(descriptor))
+    return try made(Descriptor(descriptor))
+  }
+
+  private static func made(_ own: consuming Descriptor) throws(SystemError) -> UnixSocket {
     #if !os(Linux)
-      setUp(descriptor)
+      setUp(own.number)
     #endif
-    return made
+    return try UnixSocket(own)
+  }
+
+  /// Two sockets that are connected to each other.
+  struct Pair: ~Copyable {
+    let first: UnixSocket
+    let second: UnixSocket
+  }
+
+  static func pair() throws(SystemError) -> Pair {
+    var ends: [Int32] = [-1, -1]
+    // SAFETY: two numbers are written.
+    if unsafe socketpair(AF_UNIX, kind, 0, &ends) != 0 {
+      throw SystemError("No sockets can be made")
+    }
+    let second = Descriptor(ends[1])
+    return Pair(first: try made(Descriptor(ends[0])), second: try made(second))
   }
 
   #if !os(Linux)
@@ -239,8 +261,7 @@ struct UnixSocket: ~Copyable {
     #if os(Linux)
       return try UnixSocket(Descriptor(accepted), readable, writable)
     #else
-      Self.setUp(accepted)
-      return try UnixSocket(Descriptor(accepted))
+      return try Self.made(Descriptor(accepted))
     #endif
   }
 

@@ -58,10 +58,11 @@ struct ObservingTests {
       }
     }
     center.post(.tick, 0, object: bell)
-    #expect(heard.values == (0..<40).filter { $0 % 3 != 2 })
+    let ofBell = (0..<40).filter { $0 % 3 != 2 }
+    #expect(heard.values == ofBell)
     center.post(.tick, 0)
     withExtendedLifetime((tokens, other)) {}
-    #expect(heard.values.dropFirst(27) == (0..<40).filter { $0 % 3 == 0 }[...])
+    #expect(heard.values == ofBell + ofBell.filter { $0 % 3 == 0 })
   }
 
   @Test("K3 an observer that is removed during a post is skipped", arguments: [1, 2, 8])

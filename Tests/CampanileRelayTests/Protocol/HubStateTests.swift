@@ -538,6 +538,32 @@ final class HubStateTests {
     #expect(hub.stable == at(2, 4))
   }
 
+  @Test("R7 What a late member had forgotten is reported to the next one that lacks it")
+  func forgottenByALateMember() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2], silent: 3)
+    _ = join(1, at: at(2, 60))
+    _ = actions { for _ in 1...5 { $0.tick(&$1) } }
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(3, at: at(2, 60))
+    _ = receive(3, .collectedAll(token: 2, floor: at(2, 40)))
+    _ = join(2, at: at(2, 20))
+    let sent = receive(2, .collectedAll(token: 3, floor: .none))
+    #expect(sent.first == send(2, .lost([.unknown(before: at(2, 40))])))
+  }
+
+  @Test("R7 Of two accounts of one recovery, the hub keeps the later one")
+  func laterRecovery() {
+    hub = HubState(generation: 4, busID: 7, own: 1, expected: [])
+    for (id, last) in [1: at(2, 9), 2: .none].sorted(by: { $0.key < $1.key }) {
+      hub.connected(ConnectionID(rawValue: id))
+      var hello = MemberFrame.Hello(
+        MemberID(rawValue: UInt64(id)), at: at(3, 5), subscriptions: [">"])
+      hello.recoveries = [Recovery(generation: 3, since: last, last: last)]
+      _ = receive(id, .hello(hello))
+    }
+    #expect(hub.recoveries[3]?.last == at(2, 9))
+  }
+
   @Test("R7 What came before the hub's log is reported to a member that nobody expected")
   func saysThatItsLogBeginsLater() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [])

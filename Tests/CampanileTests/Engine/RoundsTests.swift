@@ -13,7 +13,7 @@
     ///
     /// In a process of its own, so that no other test's memory is counted.
     private static func expectNothingLeft(_ name: String, _ round: (Int) -> Void) {
-      let count = Effort.times(256, long: 2_000)
+      let count = Effort.times(400, long: 2_000)
       for number in 0..<200 { round(number) }
       var growths: [Int] = []
       let isClean = (1...6).contains { _ in

@@ -122,7 +122,7 @@ struct ThreadRecordTests {
       await #expect(processExitsWith: .success) {
         let source = Broadcaster<Int>()
         let ids = Recorder<UInt>()
-        let token = source.observe { _ in ids.record(ThreadRecord.currentID) }
+        let token = source.observe { _ in ids.record(CallingThread.id) }
         for index in 0..<2_000 { onEndedThreads { source.send(index) } }
         #expect(ids.count == 2_000)
         #expect(Set(ids.values).count == 1)

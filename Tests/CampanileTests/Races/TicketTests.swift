@@ -319,7 +319,7 @@ struct TicketTests {
       await #expect(processExitsWith: .success) {
         let source = Broadcaster<Int>()
         let ids = Recorder<UInt>()
-        TicketTests.observeAndEnd(source, depth: 9) { ids.record(ThreadRecord.currentID) }
+        TicketTests.observeAndEnd(source, depth: 9) { ids.record(CallingThread.id) }
         TicketTests.runAbandoned { source.send(1) }
         let held = Gate()
         let order = Recorder<String>()
@@ -330,7 +330,7 @@ struct TicketTests {
         let takeOver = Gate()
         let waiting = onThread {
           onEndedThreads {
-            ids.record(ThreadRecord.currentID)
+            ids.record(CallingThread.id)
             takeOver.pass()
             #expect(!ThreadRecord.isInsidePost)
             #expect(observer.cancelAndWait() == .finished)

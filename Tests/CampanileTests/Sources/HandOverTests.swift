@@ -32,7 +32,7 @@ struct HandOverTests {
       let token = state.observe { [heard] value in
         if value == 1 { inside.pass() }
         heard.record(value)
-        thread.record(ThreadRecord.currentID)
+        thread.record(CallingThread.id)
       }
       let offer = gates.hold(at: .willTakeBack)
       let first = onThread { state.value = 1 }
@@ -44,7 +44,7 @@ struct HandOverTests {
       // The first thread is held while it offers: the set tells everything, and waits for nobody.
       state.value = 101
       #expect(heard.values == Array(1...101))
-      #expect(Set(thread.values.suffix(36)) == [ThreadRecord.currentID])
+      #expect(Set(thread.values.suffix(36)) == [CallingThread.id])
       offer.open()
       first()
       state.value = 102

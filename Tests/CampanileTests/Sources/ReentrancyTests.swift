@@ -261,7 +261,7 @@ struct ReentrancyTests {
         let updater = onThread {
           onEndedThreads {
             state.update { value in
-              numbers.record(ThreadRecord.currentID)
+              numbers.record(CallingThread.id)
               updating.pass()
               value = 2
             }
@@ -270,7 +270,7 @@ struct ReentrancyTests {
         updating.waitUntilReached()
         let user = onThread {
           state.value = 3
-          numbers.record(ThreadRecord.currentID)
+          numbers.record(CallingThread.id)
         }
         asking.waitUntilReached()
         updating.open()

@@ -56,7 +56,6 @@ public final class Mailbox: Sendable {
   }
 
   /// Stores what is read without the lock.
-  @inline(__always)
   private func note(_ state: borrowing MailboxState) {
     // No pair: the two are hints, which a decision under the lock confirms.
     isIdle.store(state.isIdle, ordering: .relaxed)
@@ -138,7 +137,6 @@ public final class Mailbox: Sendable {
 
   /// Whether `beginInline` may succeed; asked before what costs more.
   // No pair: a hint, as in `note`.
-  @inline(__always)
   var mayBeIdle: Bool { isIdle.load(ordering: .relaxed) }
 
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.

@@ -109,7 +109,6 @@ struct MailboxState: ~Copyable {
   /// Moves more of what waits to a batch that has been delivered.
   ///
   /// - Returns: How many more records wait; `nil` if nothing waited, and the mailbox is idle now.
-  @inline(never)
   mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Int? {
     if filling.isEmpty {
       _ = giveWay(job, &batch)
@@ -122,7 +121,6 @@ struct MailboxState: ~Copyable {
   /// Ends the turn of a job, whose batch keeps its place before later records.
   ///
   /// - Returns: The priority of the job that continues, if any.
-  @inline(never)
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
     return schedule.end(job, isEmpty: isEmpty)
@@ -185,7 +183,6 @@ struct MailboxState: ~Copyable {
   /// Moves what waits to an empty batch, in two parts at most.
   ///
   /// - Returns: Whether there is anything in the batch.
-  @inline(never)
   mutating func giveUp(_ batch: inout RecordBuffer) -> Bool {
     if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
     return !batch.isEmpty

@@ -48,7 +48,7 @@ import Synchronization
   /// Puts an envelope and its value at the end.
   mutating func append<Value>(_ envelope: Envelope, _ value: consuming Value) {
     let (alignment, size) = (MemoryLayout<Value>.alignment, MemoryLayout<Value>.size)
-    require(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
+    if alignment > Self.alignment { misuse("A message is aligned to more than 64 bytes") }
     let chunk = unsafe chunk(for: MemoryLayout<Record>.stride + alignment + size + 16)
     envelope.forEachKept { list in
       // The envelopes of a burst are for few lists: most find theirs here.
@@ -97,7 +97,7 @@ import Synchronization
 
   /// Moves the oldest record out; its value is still to be moved, and then `recycle` is to follow.
   private mutating func removeFirst() -> (Record, UnsafeMutableRawPointer) {
-    require(!isEmpty, "The first record was asked for of a buffer without records")
+    if isEmpty { misuse("The first record was asked for of a buffer without records") }
     // SAFETY: there is a record, and no chunk before it is empty.
     let chunk = unsafe oldest.unsafelyUnwrapped
     let place = unsafe UnsafeMutableRawPointer(chunk) + chunk.pointee.first
@@ -111,7 +111,6 @@ import Synchronization
   ///
   /// Call it without a lock, because it may release a list. An envelope for one observer keeps none,
   /// and neither does a chunk that is empty because nothing was ever in it.
-  @inline(never)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
       return
@@ -176,7 +175,7 @@ import Synchronization
   /// Takes out the value of the oldest record, which is of that type, and its envelope.
   mutating func takeFirst<Value>(_ envelope: inout Envelope) -> Value {
     let (record, place) = unsafe removeFirst()
-    require(record.valueType == Value.self, "A record was taken out as of another type")
+    if record.valueType != Value.self { misuse("A record was taken out as of another type") }
     // SAFETY: as in `deliver`.
     let value = unsafe place.assumingMemoryBound(to: Value.self).move()
     envelope = record.envelope
@@ -201,7 +200,6 @@ import Synchronization
   /// their owner has died with the target.
   ///
   /// - Parameter only: The registration of all records, whose counters count them.
-  @_optimize(size)
   mutating func discardAll(of only: Registration? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()

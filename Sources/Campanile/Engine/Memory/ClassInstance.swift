@@ -2,7 +2,6 @@
 ///
 /// A cast to `AnyObject` boxes a value that is not an instance, and first looks for a bridge to
 /// another class, so it takes eight times as long.
-@inline(never)
 package func classInstance(_ value: Any) -> AnyObject? {
   func open<Value>(_ value: Value) -> AnyObject? {
     guard Value.self is AnyClass else { return nil }

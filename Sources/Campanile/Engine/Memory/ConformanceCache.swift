@@ -10,7 +10,6 @@ struct ConformanceCache: ~Copyable, Sendable {
   private let plainClass = Atomic<UInt>(0)
 
   /// - Parameter find: Returns what the object offers; `nil` if its class does not conform.
-  @inline(__always)
   func find<Offer>(in object: AnyObject, _ find: (AnyObject) -> Offer?) -> Offer? {
     let identity = UInt(bitPattern: ObjectIdentifier(type(of: object)))
     // No pair: it says nothing of other memory.

@@ -11,7 +11,6 @@ package func require(
 
 /// Ends the process with a sentence that names the caller's mistake.
 @usableFromInline
-@inline(never)
 package func misuse(
   _ sentence: String, file: StaticString = #fileID, line: UInt = #line
 ) -> Never {

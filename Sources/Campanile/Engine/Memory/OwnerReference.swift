@@ -40,7 +40,6 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
 
   /// The object, or `nil` if its deinit has begun.
   package var object: Object? {
-    @inline(__always)
     get {
       guard let address = unsafe address else { return weakObject }
       // SAFETY: `memory` reserves what is there, an object that Swift counts.

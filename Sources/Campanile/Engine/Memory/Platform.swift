@@ -7,9 +7,6 @@ import Dispatch
 #elseif canImport(Musl)
   import Musl
 #endif
-#if os(Linux)
-  import CampanileRuntime
-#endif
 
 /// Functions of the C library that the package needs.
 package enum Platform {
@@ -27,17 +24,6 @@ package enum Platform {
     var time = timespec()
     unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-
-  /// The system's number for the calling thread, as debuggers and `ps` show it.
-  static var threadNumber: UInt64 {
-    #if canImport(Darwin)
-      var number: UInt64 = 0
-      unsafe pthread_threadid_np(nil, &number)
-      return number
-    #else
-      return UInt64(gettid())
-    #endif
   }
 
   /// Writes one line to standard error, with spaces for line breaks.

@@ -21,7 +21,6 @@ struct SubjectName: Sendable, Equatable {
   /// Names `subject`, which gets a tag if it needs one.
   ///
   /// Under no lock. The caller keeps the subject until it has reserved the name, or is done.
-  @inline(__always)
   init(_ subject: AnyObject) {
     id = ObjectIdentifier(subject)
     address = isCountedBySwift(subject) ? id : ObjectIdentifier(SubjectTag.make(for: subject))
@@ -30,7 +29,6 @@ struct SubjectName: Sendable, Equatable {
   /// The name by which `subject` may be known already, or `nil` if it never was named.
   ///
   /// The caller keeps the subject while it compares.
-  @inline(__always)
   init?(known subject: AnyObject) {
     id = ObjectIdentifier(subject)
     if isCountedBySwift(subject) {
@@ -45,7 +43,6 @@ struct SubjectName: Sendable, Equatable {
   ///
   /// To move an unowned reference to it counts nothing, and to end one frees its memory at most: both
   /// may be done under a lock.
-  @inline(__always)
   var object: AnyObject {
     // SAFETY: the caller keeps the subject, which keeps its tag.
     unsafe unsafeBitCast(address, to: Unmanaged<AnyObject>.self)._withUnsafeGuaranteedRef { $0 }
@@ -55,7 +52,6 @@ struct SubjectName: Sendable, Equatable {
   var word: UInt { UInt(bitPattern: address) }
 
   /// Whether the address is that of a tag.
-  @inline(__always)
   var isTagged: Bool { SubjectTag.isUsed && address != id }
 }
 
@@ -64,7 +60,6 @@ struct SubjectName: Sendable, Equatable {
 /// It has no `deinit`, and nothing is released with it.
 final class SubjectTag: Sendable {
   /// Whether there can be any; where not, nothing is left of the code that asks.
-  @inline(__always)
   static var isUsed: Bool {
     #if canImport(ObjectiveC) || DEBUG
       true
@@ -90,7 +85,6 @@ final class SubjectTag: Sendable {
   }
 
   /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.
-  @inline(never)
   static func address(for subject: ObjectIdentifier) -> UInt? {
     // SAFETY: the poster keeps the subject until the post returns.
     let living = unsafe unsafeBitCast(subject, to: Unmanaged<AnyObject>.self).takeUnretainedValue()
@@ -134,7 +128,6 @@ final class SubjectTag: Sendable {
 }
 
 /// Whether Swift counts the references to `object`; on Apple platforms not below `NSObject`.
-@inline(__always)
 func isCountedBySwift(_ object: AnyObject) -> Bool {
   #if DEBUG
     if let standIn = object as? any ForeignStandIn, standIn.attachment != nil { return false }

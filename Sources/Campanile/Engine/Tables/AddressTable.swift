@@ -17,7 +17,6 @@ import Synchronization
   }
 
   /// The table at an address that `Entries` gave, if that is not 0.
-  @inline(__always)
   init?(at address: UInt) {
     guard let entries = Entries(at: address) else { return nil }
     self.entries = entries
@@ -26,13 +25,11 @@ import Synchronization
   /// The index at which the search for a key begins.
   ///
   /// It ascends with the hash of the key, so a new table is written from its first entry to its last.
-  @inline(__always)
   private func firstIndex(of key: UInt64) -> Int {
     let hash = key &* 0x9E37_79B9_7F4A_7C15
     return Int(hash.multipliedFullWidth(by: UInt64(entries.capacity)).high)
   }
 
-  @inline(__always)
   private func index(after index: Int) -> Int { index &+ 1 == entries.capacity ? 0 : index &+ 1 }
 
   /// The index of a key, which is greater than 1.
@@ -126,13 +123,11 @@ extension AddressTable {
     earlier.withLock { for table in $0 { table.entries.deallocate() } }
   }
 
-  @inline(__always)
   private static func object(at address: UInt) -> Unmanaged<Object> {
     // SAFETY: an address in a table is that of an object which the map retained.
     unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
   }
 
-  @inline(__always)
   private var table: AddressTable {
     // SAFETY: there is a table from the beginning, and every table lives as long as this.
     // Pairs with `insert`: after this thread's earlier stores, and the table is filled.
@@ -177,7 +172,6 @@ extension AddressTable {
 struct TopicTable: ~Copyable, Sendable {
   private let map = AddressMap<TopicList>(capacity: 8)
 
-  @inline(__always)
   private static func key(_ type: any Any.Type) -> UInt {
     UInt(bitPattern: ObjectIdentifier(type))
   }
@@ -209,15 +203,12 @@ struct TopicTable: ~Copyable, Sendable {
   // SAFETY: topics live as long as the center, and the poster keeps the center.
   let list: Unmanaged<TopicList>
 
-  @inline(__always)
   init(_ list: Unmanaged<TopicList>) { unsafe self.list = list }
 
   /// Whether nobody observes messages about any subject.
-  @inline(__always)
   var isEmpty: Bool { unsafe list._withUnsafeGuaranteedRef { $0.isEmpty } }
 
   /// Whether messages about some subject are observed.
-  @inline(__always)
   var hasSubjects: Bool { unsafe list._withUnsafeGuaranteedRef { $0.hasSubjects } }
 }
 

@@ -75,7 +75,6 @@ package final class KeyTable: Sendable {
   ///
   /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken
   ///   for an empty one.
-  @_optimize(size)
   private func makeTopic(
     of key: String, _ garbage: inout Garbage, _ registryHeld: borrowing ObserverRegistry.Held
   ) -> TopicList {
@@ -111,7 +110,6 @@ extension KeyTable {
   /// Begins a post under a key, to its observers and to those of any key.
   ///
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
-  @inline(never)
   package func recipients(of key: String) -> Recipients? {
     // Before the lists are read: an observer that registers after this is reached through none of them.
     let limit = registry.now
@@ -123,13 +121,11 @@ extension KeyTable {
   }
 
   /// Begins a post to the observers of a key alone, if there are any.
-  @inline(never)
   package func recipients(ofOnly key: String) -> Recipients? {
     recipients(of: key, wildcard: nil, .max)
   }
 
   /// Begins a post to the observers of any key alone, if there are any.
-  @inline(never)
   package var wildcardRecipients: Recipients? {
     wildcard.isObserved ? Recipients(registry, nil, wildcard: wildcard, .max) : nil
   }
@@ -137,7 +133,6 @@ extension KeyTable {
   /// Posts a value to the recipients, and ends the post.
   ///
   /// - Parameter path: The centers that the value came through, for ``Post/path``.
-  @inline(never)
   package func post<Value>(
     _ value: Value, about subject: AnyObject?, along path: [PathStep] = [],
     to recipients: consuming Recipients
@@ -176,7 +171,6 @@ extension KeyTable {
   }
 
   /// The first slot of the set for a number.
-  @inline(__always)
   private static func set(for number: UInt64) -> Int {
     Int(truncatingIfNeeded: number >> 59) &* setSize
   }

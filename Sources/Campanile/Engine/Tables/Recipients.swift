@@ -110,9 +110,16 @@ extension ObserverRegistry {
   private func onlyCursor(
     _ subject: ObjectIdentifier?, _ recipients: borrowing Recipients
   ) -> Cursor? {
-    var route = Route()
-    find(subject, recipients, &route)
-    return route.hasGroups ? nil : route.only
+    let (topic, wildcard) = unsafe (recipients.topic?.list, recipients.wildcard)
+    // There are most likely two lists, if there are these two.
+    if unsafe topic != nil && wildcard != nil { return nil }
+    // SAFETY: the recipients keep both.
+    let list = unsafe (topic ?? wildcard)?._withUnsafeGuaranteedRef {
+      unsafe $0.only(about: subject)
+    }
+    guard let list = unsafe list else { return nil }
+    let cursor = unsafe Cursor(list)
+    return cursor.hasGroups ? nil : cursor
   }
 
   @inline(__always)

@@ -33,7 +33,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
     current.entries.deallocate()
   }
 
-  @inline(__always)
   private static func list(at address: UInt) -> Unmanaged<ObserverList> {
     // SAFETY: an address in the table is that of a list which the topic retained.
     unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
@@ -42,7 +41,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// Whether some subject has an observer.
   ///
   /// A post may ask before it announces itself.
-  @inline(__always)
   var hasSubjects: Bool {
     // Pairs with `replaceTable`, as the question whether a list is empty does with an addition.
     table.load(ordering: .sequentiallyConsistent) != 0
@@ -52,7 +50,6 @@ final class TopicList: ObserverList, @unchecked Sendable {
   var isObserved: Bool { !isEmpty || hasSubjects }
 
   /// The table in use, which is kept until the posts that may hold it have left.
-  @inline(__always)
   var current: AddressTable? {
     // Pairs with `replaceTable`: the table is filled.
     AddressTable(at: table.load(ordering: .acquiring))
@@ -70,6 +67,15 @@ final class TopicList: ObserverList, @unchecked Sendable {
     guard SubjectTag.isUsed, hasTags.load(ordering: .acquiring) else { return nil }
     let found = SubjectTag.address(for: subject).flatMap { current.object(of: $0) }
     return unsafe found.map { unsafe Self.list(at: $0) }
+  }
+
+  /// The only list that a post may reach here; `nil` if there is none, or there are two.
+  @inline(__always)
+  func only(about subject: ObjectIdentifier?) -> Unmanaged<ObserverList>? {
+    guard let subject, let list = unsafe find(subject) else {
+      return unsafe isEmpty ? nil : Unmanaged.passUnretained(self)
+    }
+    return unsafe isEmpty ? list : nil
   }
 
   override func parts(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] {

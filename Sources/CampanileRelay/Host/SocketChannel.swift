@@ -1,26 +1,6 @@
 import Campanile
 import Dispatch
 
-/// Bytes to and from the other end of a connection.
-///
-/// Used on one serial queue, where its events are handled. Only `SocketChannel.beat(_:)` and
-/// `SocketChannel.shutDown()` may be called on any.
-protocol Channel: AnyObject, Sendable {
-  /// Adds bytes to what is to be written.
-  func send(_ bytes: [UInt8])
-  /// Writes as much as can be written now, and the rest later.
-  ///
-  /// - Returns: How many bytes have not been written.
-  @discardableResult func flush() -> Int
-  func setReading(_ reads: Bool)
-  /// Reads and returns what has arrived, without events, even if reading is paused.
-  ///
-  /// Call it before `close()`, when the other end is dead or writes nothing more.
-  func readRest() -> [[UInt8]]
-  /// Ends the connection; there are no events from then on.
-  func close()
-}
-
 /// The events of a channel.
 enum ChannelEvent: Sendable {
   case read(ArraySlice<UInt8>)
@@ -32,8 +12,11 @@ enum ChannelEvent: Sendable {
   case closed
 }
 
-/// A channel over a socket.
-final class SocketChannel: Channel {
+/// Bytes to and from the other end of a connection.
+///
+/// Used on one serial queue, where its events are handled. Only `beat(_:)`, `shutDown()` and `close()`
+/// may be called on any.
+final class SocketChannel: Sendable {
   fileprivate struct State {
     let reads: any DispatchSourceProtocol
     let writes: any DispatchSourceProtocol
@@ -104,6 +87,9 @@ final class SocketChannel: Channel {
     }
   }
 
+  /// Reads and returns what has arrived, without events, even if reading is paused.
+  ///
+  /// Call it before `close()`, when the other end is dead or writes nothing more.
   func readRest() -> [[UInt8]] {
     if state.withLock({ $0.isClosed }) { return [] }
     var rest: [[UInt8]] = []
@@ -118,10 +104,14 @@ final class SocketChannel: Channel {
 
   // MARK: Writing
 
+  /// Adds bytes to what is to be written.
   func send(_ bytes: [UInt8]) {
     state.withLock { if !$0.isClosed { $0.output += bytes } }
   }
 
+  /// Writes as much as can be written now, and the rest later.
+  ///
+  /// - Returns: How many bytes have not been written.
   @discardableResult
   func flush() -> Int {
     state.withLock { state in
@@ -197,6 +187,7 @@ final class SocketChannel: Channel {
   /// Ends the connection for both ends, each of which handles that on its queue; on any queue.
   func shutDown() { state.withLock { if !$0.isClosed { socket.shutDown() } } }
 
+  /// Ends the connection; there are no events from then on.
   func close() {
     state.withLock { state in
       if state.isClosed { return }
@@ -208,128 +199,5 @@ final class SocketChannel: Channel {
       state.reads.cancel()
       state.writes.cancel()
     }
-  }
-}
-
-/// One end of a channel inside the process.
-final class MemoryChannel: Channel {
-  fileprivate struct State {
-    weak var other: MemoryChannel?
-    /// The bytes that were sent and not flushed.
-    var output: [UInt8] = []
-    /// The bytes that the other end has sent.
-    var input: [[UInt8]] = []
-    /// How much the other end has not handled.
-    var unwritten = 0
-    var isReading = true
-    var isScheduled = false
-    var isClosed = false
-  }
-
-  private let state = Locked(State())
-  private let queue: DispatchQueue
-  private let handle: @Sendable (ChannelEvent) -> Void
-
-  private init(on queue: DispatchQueue, _ handle: @escaping @Sendable (ChannelEvent) -> Void) {
-    self.queue = queue
-    self.handle = handle
-  }
-
-  /// Makes both ends, each with its queue and what handles its events.
-  static func pair(
-    _ first: (DispatchQueue, @Sendable (ChannelEvent) -> Void),
-    _ second: (DispatchQueue, @Sendable (ChannelEvent) -> Void)
-  ) -> (MemoryChannel, MemoryChannel) {
-    let ends = (
-      MemoryChannel(on: first.0, first.1), MemoryChannel(on: second.0, second.1)
-    )
-    ends.0.state.withLock { $0.other = ends.1 }
-    ends.1.state.withLock { $0.other = ends.0 }
-    return ends
-  }
-
-  func send(_ bytes: [UInt8]) { state.withLock { $0.output += bytes } }
-
-  @discardableResult
-  func flush() -> Int {
-    let (bytes, other, unwritten) = state.withLock { state in
-      defer { state.output = [] }
-      state.unwritten += state.output.count
-      return (state.output, state.other, state.unwritten)
-    }
-    if !bytes.isEmpty { other?.take(bytes) }
-    return unwritten
-  }
-
-  private func take(_ bytes: [UInt8]) {
-    let isFirst = state.withLock { state in
-      if state.isClosed { return false }
-      state.input.append(bytes)
-      return state.schedule()
-    }
-    if isFirst { queue.async { self.read() } }
-  }
-
-  private func read() {
-    let (input, other) = state.withLock { state -> ([[UInt8]], MemoryChannel?) in
-      state.isScheduled = false
-      if state.isClosed || !state.isReading { return ([], nil) }
-      defer { state.input = [] }
-      return (state.input, state.other)
-    }
-    if input.isEmpty { return }
-    for bytes in input { handle(.read(bytes[...])) }
-    handle(.readEnd)
-    other?.handled(input.reduce(0) { $0 + $1.count })
-  }
-
-  private func handled(_ count: Int) {
-    queue.async {
-      let rest = self.state.withLock { state -> Int? in
-        if state.isClosed { return nil }
-        state.unwritten -= count
-        return state.unwritten
-      }
-      if let rest { self.handle(.written(rest)) }
-    }
-  }
-
-  func setReading(_ reads: Bool) {
-    let isFirst = state.withLock { state in
-      state.isReading = reads
-      return reads && !state.input.isEmpty && state.schedule()
-    }
-    if isFirst { queue.async { self.read() } }
-  }
-
-  func readRest() -> [[UInt8]] {
-    state.withLock { state in
-      defer { state.input = [] }
-      return state.input
-    }
-  }
-
-  func close() {
-    let other = state.withLock { state -> MemoryChannel? in
-      if state.isClosed { return nil }
-      state.isClosed = true
-      state.input = []
-      return state.other
-    }
-    other?.otherClosed()
-  }
-
-  private func otherClosed() {
-    queue.async {
-      let isOver = self.state.withLock { $0.isClosed }
-      if !isOver { self.handle(.closed) }
-    }
-  }
-}
-
-extension MemoryChannel.State {
-  fileprivate mutating func schedule() -> Bool {
-    defer { isScheduled = true }
-    return !isScheduled
   }
 }
