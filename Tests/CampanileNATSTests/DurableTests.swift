@@ -310,23 +310,31 @@
       arguments: NATSServer.programs, [SIGTERM, SIGKILL])
     func restarted(program: String, signal: Int32) async throws {
       let server = try server(program)
-      let one = Member(bus(server, as: "one"))
-      try await one.relay.flush()
-      one.post(1...3)
-      #expect(try await one.ticks.next(3) == [1, 2, 3])
+      let (one, two) = try await connected(
+        Member(bus(server, as: "one"), carrying: .inward), Member(bus(server), carrying: .outward))
+      let consumer = server.folder.appending(path: "js/jetstream/$G/streams/S/obs/one")
       for isDeleted in [false, true] {
+        two.post(1...3)
+        #expect(try await one.ticks.next(3) == [1, 2, 3])
+        if isDeleted {
+          // It is stored, and not heard.
+          two.relay.post(raw: [1], to: "clock.other")
+          try await two.relay.flush()
+        }
         // The files are complete when the server has ended by itself.
         server.end(isDeleted ? SIGTERM : signal)
         if isDeleted {
-          try FileManager.default.removeItem(
-            at: server.folder.appending(path: "js/jetstream/$G/streams/S/obs/one"))
+          try FileManager.default.removeItem(at: consumer)
+        } else if signal == SIGKILL {
+          // The server may not have stored yet how far the consumer was.
+          try? FileManager.default.removeItem(at: consumer.appending(path: "o.dat"))
         }
         try server.start()
         try await one.relay.flush()
         let denials = one.events.values.filter { $0.kind == .denied }
         #expect(denials.count == (isDeleted ? 1 : 0), "\(denials)")
       }
-      withExtendedLifetime(one) {}
+      withExtendedLifetime((one, two)) {}
     }
 
     @Test(

@@ -109,7 +109,7 @@ struct StreamResponse: Decodable {
   }
 
   struct Delivered: Decodable {
-    var consumer_seq: UInt64
+    var consumer_seq, stream_seq: UInt64
   }
 
   struct Stream: Decodable {
@@ -131,8 +131,10 @@ struct StreamResponse: Decodable {
   var error: Failure?
   /// Whether a consumer is paused by an administrator.
   var paused: Bool?
-  /// The numbers of the last message that a consumer has sent.
+  /// The numbers of the last message that a consumer has sent, or the place before which it begins.
   var delivered: Delivered?
+  /// How many messages it has sent that were not acknowledged.
+  var num_ack_pending: Int?
   /// When a stream was created.
   var created: String?
   /// The state of a stream.

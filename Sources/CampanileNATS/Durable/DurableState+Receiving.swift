@@ -37,14 +37,10 @@
         }
         terms.consumerIsCreated()
         unansweredCount = 0
-        // The time of its creation proves nothing: the answer to the first request after a restart
-        // of the server names another time (nats-server 2.9 to 2.15).
-        let sequence = response.delivered?.consumer_seq ?? consumerSequence
-        let isAnother = isNamed && sequence == 0 && consumerSequence > 0
-        consumerSequence = sequence
+        let skips = isNamed && beginsAnew(response)
         pull()
         // Without a connection or a pull, the server has not said so.
-        if isAnother { return reportDeletion() }
+        if skips { return reportDeletion() }
         // Its pulls have heartbeats nevertheless.
         if response.paused == true {
           return report(
@@ -54,6 +50,21 @@
       default: break
       }
       return nil
+    }
+
+    /// Notes how far a consumer with a name is.
+    ///
+    /// - Returns: Whether it has sent nothing, though it had before, and may pass over messages.
+    private mutating func beginsAnew(_ response: StreamResponse) -> Bool {
+      guard let delivered = response.delivered else { return false }
+      // The time of its creation proves nothing: the answer to the first request after a restart of
+      // the server names another time (nats-server 2.9 to 2.15). A consumer of a server that was
+      // killed before it had stored how far the consumer was is like a new one, too.
+      let hasSentNothing = delivered.consumer_seq == 0 && consumerSequence > 0
+      let passesOver = lastHeard.map { delivered.stream_seq > $0 } ?? true
+      consumerSequence = delivered.consumer_seq
+      lastHeard = response.num_ack_pending == 0 ? delivered.stream_seq : nil
+      return hasSentNothing && passesOver
     }
 
     private mutating func report(_ error: StreamResponse.Failure) -> String? {
@@ -125,6 +136,7 @@
       let isWanted = patterns.want(message.subject, at: place)
       if isNamed {
         consumerSequence = place.consumerSequence
+        lastHeard = lastHeard.map { max($0, place.streamSequence) }
         return deliveries.hear(place, isWanted: isWanted)
       }
       guard place.consumerSequence == lastConsumerSequence + 1 else {

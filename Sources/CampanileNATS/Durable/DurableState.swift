@@ -25,6 +25,8 @@
     var created = ""
     /// How many messages the consumer with a name has sent, as far as is known.
     var consumerSequence: UInt64 = 0
+    /// The last message that it has sent, or `nil` if some before that may not have been heard.
+    var lastHeard: UInt64?
     var consumer = ""
     var terms: ConsumerTerms
     /// Whether the consumer is that of a group, and this one of several receivers.

@@ -107,6 +107,8 @@
 
     // MARK: Effects
 
+    private static let largestOutput = 512 << 10
+
     /// Takes the actions to perform.
     mutating func takeEffects() -> Effects {
       takeOutput(of: lines.keys.filter { $0 != current })
@@ -121,7 +123,9 @@
           takeOutput(of: [current])
           if session.output.readableBytes == 0 { continue }
           effects.sends.append((connection, session.output))
-          session.output = outputs.next(after: session.output)
+          // With the size of this one: what is sent next often has as many bytes.
+          let isLarge = session.output.capacity > Self.largestOutput
+          isLarge ? session.output = ByteBuffer() : session.output.clear()
         }
       } else if let current {
         takeOutput(of: [current])
@@ -140,20 +144,6 @@
         // The bytes belong to the connection now.
         lines[number]!.output = ByteBuffer()
       }
-    }
-  }
-
-  /// The buffers that were handed out last: when they have been sent, their memory is used again.
-  struct OutputBuffers {
-    private var buffers: [ByteBuffer] = []
-    private static let (limit, largest) = (4, 512 << 10)
-
-    mutating func next(after buffer: ByteBuffer) -> ByteBuffer {
-      if buffer.capacity <= Self.largest { buffers.append(buffer) }
-      if buffers.count <= Self.limit { return ByteBuffer() }
-      var oldest = buffers.removeFirst()
-      oldest.clear()
-      return oldest
     }
   }
 #endif

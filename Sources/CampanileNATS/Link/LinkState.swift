@@ -68,7 +68,6 @@
     /// give any reason.
     static let (reasonLimit, lengthLimit) = (64, 512)
     var effects = Effects()
-    var outputs = OutputBuffers()
     var random = SystemRandomNumberGenerator()
 
     init(_ session: NATSSession, _ configuration: NATSConfiguration) {

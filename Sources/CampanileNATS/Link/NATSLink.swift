@@ -26,8 +26,8 @@
       observer = LinkObserver(relay: name, configuration.logger)
       let session = NATSSession(
         id: .random(in: 1 ... .max), name: name, processID: ProgramCalls.processID,
-        inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
-        limit: buffering.byteCount, durable: configuration.durable)
+        inboxPrefix: configuration.inboxPrefix, limit: buffering.byteCount,
+        durable: configuration.durable)
       state = Locked(
         State(
           link: LinkState(session, configuration),

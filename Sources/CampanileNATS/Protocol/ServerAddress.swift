@@ -1,3 +1,5 @@
+import CampanileRelay
+
 /// Where a server is.
 struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
   var host: String
@@ -32,7 +34,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     if let at = rest.lastIndex(of: "@") {
       let words = rest[..<at].split(
         separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let texts = words.map { $0.removingPercents }
+      let texts = words.map { SubjectName.unescaped($0, isLenient: true) ?? String($0) }
       authentication =
         texts.count == 2
         ? .user(texts[0], password: Secret(texts[1])) : .token(Secret(texts[0]))
@@ -71,23 +73,4 @@ public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertib
   /// It quotes nothing of the text: where an address is wrong, any part of it may be a password.
   public let description: String
   init(_ description: String) { self.description = description }
-}
-
-extension Substring {
-  fileprivate var removingPercents: String {
-    var (bytes, rest): ([UInt8], UTF8View) = ([], utf8)
-    while let byte = rest.popFirst() {
-      // A number may have a sign, and an escape may not.
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        rest.prefix(2).allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
-        let value = UInt8(Substring(rest.prefix(2)), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }

@@ -109,7 +109,7 @@
 
     init(
       id: UInt64, name: String, processID: Int32, inboxPrefix: String = "_INBOX",
-      keepsNewest: Bool = true, limit: Int = 8 << 20, durable: DurableOptions? = nil
+      limit: Int = 8 << 20, durable: DurableOptions? = nil
     ) {
       (self.id, self.name, self.processID) = (id, name, processID)
       idText = String(id, radix: 16)
@@ -120,7 +120,7 @@
         PostHead.Sender(
           id: idText, name: nameText, acknowledgments: inbox + "a", seal: seal,
           isStored: durable != nil),
-        keepsNewest: keepsNewest, limit: limit)
+        limit: limit)
       self.durable = durable.map { DurableState($0, id: idText) }
     }
 

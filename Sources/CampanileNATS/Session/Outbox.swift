@@ -13,20 +13,40 @@
       case post, request, reply, flush
     }
 
-    struct Item: Equatable {
+    struct Item {
       var mark: UInt64 = 0
       /// The correlation of a request; the token of a flush.
-      let token: UInt64
-      let place: FrameStore.Place
+      var token: UInt64 = 0
+      var frame = Frame()
       /// The bytes of headers and payload.
-      let size: UInt32
+      var size: UInt32 = 0
       /// The cost of a post.
       var cost: UInt32 = 0
       let kind: Kind
       var isConfirmed = false
 
-      /// The bytes of the frame.
-      var length: Int { Int(place.length) }
+      /// The second word of the frame: what it is published to.
+      var subject: String {
+        let bytes = frame.piece?.bytes[frame.range] ?? []
+        let words = bytes.split(
+          separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+        return words.count > 1 ? String(decoding: words[1], as: UTF8.self) : ""
+      }
+    }
+
+    /// The bytes of some frames, one after another, which live as long as an item has one of them.
+    final class Piece {
+      fileprivate(set) var bytes: [UInt8] = []
+    }
+
+    /// The place of a frame; a flush has none.
+    struct Frame {
+      /// Nothing once the item is confirmed.
+      var piece: Piece?
+      var start: UInt32 = 0
+      var length: UInt32 = 0
+
+      var range: Range<Int> { Int(start)..<Int(start + length) }
     }
 
     /// An item that waits to be sent for the first time.
@@ -36,7 +56,9 @@
       case other(Item)
     }
 
-    var frames = FrameStore()
+    /// Where frames are added, and the bytes after which another piece begins.
+    var piece = Piece()
+    static let pieceSize = 56 << 10
     /// Items that were sent on the present connection.
     var sent = CircularBuffer<Item>()
     /// Waiting items, none of which may be dropped.
@@ -52,7 +74,7 @@
     var headingCost = 0
     var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
-    var run: FrameStore.Place?
+    var run: Frame?
     /// The mark of the next item.
     var nextMark: UInt64 = 1
     /// The bytes of posts that wait.
@@ -61,7 +83,6 @@
     var sentBytes = 0
     /// The number of those posts.
     var sentPosts = 0
-    let keepsNewest: Bool
     let limit: Int
     /// Whether posts are stored, each of which is confirmed by itself.
     let isStored: Bool
@@ -89,18 +110,13 @@
       return sum
     }
 
-    init(_ sender: PostHead.Sender, keepsNewest: Bool, limit: Int) {
-      head = PostHead(sender)
-      isStored = sender.isStored
-      self.keepsNewest = keepsNewest
-      self.limit = limit
+    init(_ sender: PostHead.Sender, limit: Int) {
+      (head, isStored, self.limit) = (PostHead(sender), sender.isStored, limit)
     }
 
     var isEmpty: Bool { itemCount == 0 && posts.isEmpty && rest.isEmpty }
     /// How many items there are, apart from what waits to be sent for the first time.
     var itemCount: Int { sent.count + front.count + again.count }
-    /// The bytes of the frames that are kept.
-    var frameMemory: Int { frames.byteCount }
     /// The mark of the oldest post that is not confirmed, if it has been sent once.
     var oldestPost: UInt64? {
       (sent.first { $0.kind == .post && !$0.isConfirmed } ?? again.first { $0.kind == .post })?.mark
@@ -115,8 +131,7 @@
     // MARK: Keeping
 
     mutating func appendFlush(_ token: UInt64) {
-      let nowhere = FrameStore.Place(piece: 0, start: 0, length: 0)
-      rest.append(.other(Item(token: token, place: nowhere, size: 0, kind: .flush)))
+      rest.append(.other(Item(token: token, kind: .flush)))
     }
 
     /// Keeps a request or a reply.
@@ -128,55 +143,42 @@
     mutating func append(
       _ kind: Kind, correlation: UInt64 = 0, head: [UInt8], payload: [UInt8], size: Int
     ) {
-      let place = frames.append(head, payload[...])
+      let frame = keep(head, payload[...])
       rest.append(
-        .other(Item(token: correlation, place: place, size: UInt32(size), kind: kind)))
+        .other(Item(token: correlation, frame: frame, size: UInt32(size), kind: kind)))
+    }
+
+    /// Keeps a frame, without its last two bytes, which are those of each frame.
+    private mutating func keep(_ head: [UInt8], _ payload: ArraySlice<UInt8>) -> Frame {
+      let (piece, start) = (piece, piece.bytes.count)
+      piece.bytes += head
+      piece.bytes += payload
+      piece.bytes.append(UInt8(ascii: "\r"))
+      piece.bytes.append(UInt8(ascii: "\n"))
+      let end = piece.bytes.count
+      if end >= Self.pieceSize {
+        self.piece = Piece()
+        self.piece.bytes.reserveCapacity(Self.pieceSize + Self.pieceSize / 8)
+      }
+      return Frame(piece: piece, start: UInt32(start), length: UInt32(end - start))
     }
 
     /// Forgets requests and flushes that no task waits for, if they have not been sent.
     mutating func forget(_ tokens: Set<UInt64>) {
       func isOver(_ item: Item) -> Bool { tokens.contains(item.token) }
-      let waiting = rest.compactMap { if case .other(let item) = $0 { item } else { nil } }
-      for items in [waiting, Array(front), Array(again)] {
-        for item in items where isOver(item) && item.kind == .request && !item.isConfirmed {
-          frames.forget(item.place)
-        }
-      }
       rest.removeAll { if case .other(let item) = $0 { isOver(item) } else { false } }
       front.removeAll(where: isOver)
       again.removeAll(where: isOver)
     }
 
-    /// Keeps posts.
+    /// Keeps posts, and drops the oldest that wait if they are too many.
     ///
-    /// A post that has no room gets no number, so that its poster alone reports it.
+    /// A post that waits has no number, so that its poster alone reports its loss.
     ///
-    /// - Parameter dropped: Called with the subject of each post that does not fit.
+    /// - Parameter dropped: Called with the subject of each post that is dropped.
     mutating func append(_ new: RelayPosts, dropped: (String) -> Void) {
-      let cost = Self.cost(new)
-      if !keepsNewest, waitingBytes + cost > limit { return appendFitting(new, dropped) }
       rest.append(.posts(new))
-      waitingBytes += cost
-      if waitingBytes > limit { dropOldest(dropped) }
-    }
-
-    /// Keeps the posts that fit.
-    mutating func appendFitting(_ new: RelayPosts, _ dropped: (String) -> Void) {
-      var (new, fitting) = (new, RelayPosts())
-      while let post = new.popFirst() {
-        let heading = new.headings[post.heading]
-        let cost = post.payload.count + Self.cost(heading)
-        if waitingBytes + cost > limit {
-          dropped(heading.subject)
-        } else {
-          fitting.append(heading, new.bytes[post.payload])
-          waitingBytes += cost
-        }
-      }
-      if !fitting.isEmpty { rest.append(.posts(fitting)) }
-    }
-
-    mutating func dropOldest(_ dropped: (String) -> Void) {
+      waitingBytes += Self.cost(new)
       while waitingBytes > limit {
         if let item = again.popFirst() {
           guard item.kind == .post else {
@@ -184,8 +186,7 @@
             continue
           }
           waitingBytes -= Int(item.cost)
-          dropped(frames.subject(item.place))
-          frames.forget(item.place)
+          dropped(item.subject)
           continue
         }
         // The newest stays, however large it is.
@@ -235,15 +236,15 @@
       let (number, since) = numbers.next(head.subject)
       let (mark, count) = (nextMark, post.payload.count)
       head.write(number: number, since: since, mark: mark, count: count)
-      let place = frames.append(head.bytes, posts.bytes[post.payload])
+      let frame = keep(head.bytes, posts.bytes[post.payload])
       let cost = count + headingCost
       nextMark += 1
       waitingBytes -= cost
       sentBytes += cost
       sentPosts += 1
       return Item(
-        mark: mark, token: 0, place: place, size: UInt32(head.headerCount + count),
-        cost: UInt32(cost), kind: .post)
+        mark: mark, frame: frame, size: UInt32(head.headerCount + count), cost: UInt32(cost),
+        kind: .post)
     }
 
     /// Makes an item of what is next after the posts, if it is something else, or begins more posts.
@@ -264,18 +265,17 @@
 
     /// Writes the frame of an item, at the latest when the run is ended.
     mutating func write(_ item: Item, to output: inout ByteBuffer) {
-      let place = item.place
-      if let run, run.piece == place.piece, run.start + run.length == place.start {
-        self.run?.length += place.length
+      if let run, run.piece === item.frame.piece, run.start + run.length == item.frame.start {
+        self.run?.length += item.frame.length
       } else {
         endRun(to: &output)
-        run = place
+        run = item.frame
       }
     }
 
     /// Writes what has not been written of the items that were to be written.
     mutating func endRun(to output: inout ByteBuffer) {
-      if let run { frames.write(run, to: &output) }
+      if let run, let piece = run.piece { output.writeBytes(piece.bytes[run.range]) }
       run = nil
     }
 
@@ -284,11 +284,9 @@
     /// - Returns: What it was to be published to.
     mutating func dropLast() -> String? {
       guard let item = sent.popLast() else { return nil }
-      let subject = frames.subject(item.place)
       sentBytes -= Int(item.cost)
       if item.kind == .post { sentPosts -= 1 }
-      frames.forget(item.place)
-      return subject
+      return item.subject
     }
   }
 #endif

@@ -1047,15 +1047,20 @@
       state.setPatterns(patterns("a"))
       /// - Parameters:
       ///   - sent: How many messages the consumer has sent.
+      ///   - last: The last message before those that it sends next.
       ///   - stream: When the stream was created.
-      func connect(sent: Int, stream: String = "2026") -> String? {
+      ///   - pending: How many messages have not been acknowledged.
+      func connect(
+        sent: Int, last: Int = 10, stream: String = "2026", pending: Int = 0
+      ) -> String? {
         seconds += 1
         state.connected(info)
         while state.phase == .gathering { state.tick() }
         state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
         #expect(locate(&state, created: stream) == nil)
         state.requests = state.requests.filter { $0.subject.contains("CONSUMER.CREATE.") }
-        let place = #"{"consumer_seq":\#(sent),"stream_seq":\#(sent == 0 ? 10 : sent)}"#
+        let place =
+          #"{"consumer_seq":\#(sent),"stream_seq":\#(last)},"num_ack_pending":\#(pending)"#
         return answer(
           &state, #"{"created":"2026-11-29T07:36:\#(seconds).1Z","delivered":\#(place)}"#)
       }
@@ -1065,14 +1070,37 @@
       // A server that was restarted names another time, and the same consumer.
       #expect(connect(sent: 3) == nil)
       #expect(connect(sent: 3) == nil)
-      #expect(connect(sent: 0)?.contains("\"me\" has been deleted") == true)
-      #expect(connect(sent: 0) == nil)
-      let place = "$JS.ACK.S.me.1.11.1.0.0"
+      #expect(connect(sent: 0, last: 11)?.contains("\"me\" has been deleted") == true)
+      #expect(connect(sent: 0, last: 11) == nil)
+      let place = "$JS.ACK.S.me.1.12.1.0.0"
       #expect(state.received(message(place)) == .new(acknowledgment: place))
-      #expect(connect(sent: 0) != nil)
-      #expect(connect(sent: 1) == nil)
+      #expect(connect(sent: 0, last: 13) != nil)
+      #expect(connect(sent: 1, last: 13, pending: 1) == nil)
+      // Nobody knows which messages were not acknowledged: later ones may have been.
+      let later = "$JS.ACK.S.me.1.14.2.0.0"
+      #expect(state.received(message(later)) == .new(acknowledgment: later))
+      #expect(connect(sent: 0, last: 14) != nil)
       // With the stream, all of its consumers are gone; the new one is heard from the beginning.
       #expect(connect(sent: 0, stream: "2027") == nil)
+    }
+
+    @Test("R7 A server that is killed before it stores how far a consumer was has deleted nothing")
+    func unstoredConsumer() {
+      var state = pulling("me")
+      func connect(_ sent: Int, last: Int) -> String? {
+        state.connected(info)
+        _ = locate(&state)
+        let numbers = #"{"consumer_seq":\#(sent),"stream_seq":\#(last)}"#
+        return answer(&state, #"{"delivered":\#(numbers),"num_ack_pending":0}"#)
+      }
+      #expect(connect(0, last: 10) == nil)
+      for number in 1...3 {
+        _ = state.received(message("$JS.ACK.S.me.1.\(number + 10).\(number).0.0"))
+      }
+      // It begins after what was heard, or before.
+      #expect(connect(0, last: 13) == nil)
+      _ = state.received(message("$JS.ACK.S.me.1.14.1.0.0"))
+      #expect(connect(0, last: 12) == nil)
     }
 
     @Test("R4 What was heard is known again, though a server's clock is behind that of another one")
