@@ -21,7 +21,7 @@
       }
       (current, next, isHandingOver) = (new, nil, false)
       line.connection?.setReading(isReading)
-      pool.connected(to: line.address, &random)
+      pool.connected(to: line.address)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
       effects.hasChangedServers = true

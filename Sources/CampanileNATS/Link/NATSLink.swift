@@ -105,7 +105,9 @@
         ) { [weak self, queue, observer] event in
           if case .frames(_, let bytes, _) = event { observer.received(bytes: bytes) }
           queue.async {
-            defer { if case .frames(_, let bytes, let backlog) = event { backlog.taken(bytes) } }
+            defer {
+              if case .frames(_, let bytes, let connection) = event { connection.taken(bytes) }
+            }
             if let self {
               self.act { $0.handle(event, of: number) }
             } else if case .connected(let connection) = event {

@@ -7,13 +7,8 @@
   struct ServerParser: NIOSingleStepByteToMessageDecoder {
     typealias InboundOut = ServerFrame
 
-    /// The bytes of a line at the most.
-    ///
-    /// A server limits the lines that it reads to 4,096 bytes, unless it is set otherwise. It adds to those
-    /// that it sends: a number, and where to acknowledge.
-    static let lineLimit = 64 << 10
-    /// The bytes of the line INFO at the most, which names all servers of a cluster.
-    static let infoLimit = 256 << 10
+    /// The bytes of a line at the most: INFO names all servers of a cluster.
+    static let lineLimit = 256 << 10
     /// The bytes of headers and payload at the most: no server takes more than 64 megabytes.
     static let messageLimit = 64 << 20 + 64 << 10
 
@@ -84,22 +79,19 @@
       while newline < bytes.count, bytes[newline] != UInt8(ascii: "\n") { newline += 1 }
       guard newline < bytes.count else {
         scanned = newline - start
-        try Self.check(bytes, start, length: scanned)
+        try Self.check(length: scanned)
         return nil
       }
       scanned = 0
-      try Self.check(bytes, start, length: newline - start)
+      try Self.check(length: newline - start)
       guard newline > start, bytes[newline - 1] == UInt8(ascii: "\r") else {
         throw ProtocolError("A line of the server ends without a carriage return.")
       }
       return newline - 1
     }
 
-    private static func check(
-      _ bytes: borrowing Span<UInt8>, _ start: Int, length: Int
-    ) throws(ProtocolError) {
-      if length <= lineLimit { return }
-      guard length <= infoLimit, bytes[start] & 0xDF == UInt8(ascii: "I") else {
+    private static func check(length: Int) throws(ProtocolError) {
+      if length > lineLimit {
         throw ProtocolError("A line of the server has \(length) bytes and more.")
       }
     }

@@ -73,7 +73,7 @@
           settle?(group == nil)
           return
         }
-        if durable == nil { know(envelope) } else { nameSender(envelope) }
+        nameSender(envelope)
       }
       messageCount += 1
       let (sender, version, path) = (
@@ -88,19 +88,6 @@
           ?? .message(
             sender: sender, subject: message.subject, version: version, path: path,
             payload: message.payload))
-    }
-
-    /// Names the sender of a stored message.
-    ///
-    /// It may have left, so it does not become a peer.
-    private mutating func nameSender(_ envelope: Envelope) {
-      if envelope.sender == storedSender { return }
-      storedSender = envelope.sender
-      incidents.append(
-        .sender(
-          RelayPeer(
-            id: envelope.sender, name: Presence.isName(envelope.name) ? envelope.name : "",
-            processID: 0, isHub: false)))
     }
 
     /// Acknowledges a message, or has the stream send it to another of the group after a second.

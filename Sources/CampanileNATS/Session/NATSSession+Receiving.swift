@@ -99,7 +99,7 @@
       {
       case .double: return
       case .new(let lost):
-        know(envelope)
+        nameSender(envelope)
         if let lost, lost > 0 {
           incidents.addLoss(sender: envelope.sender, subject, lost, Self.lossReason)
         } else if lost == nil {
@@ -124,7 +124,6 @@
       guard let reply = message.reply, envelope?.isRequest ?? true,
         envelope?.sender != id || isOpen(reply), let correlation = requests.received(reply)
       else { return }
-      if let envelope, envelope.sender != id { know(envelope) }
       incidents.append(
         .request(
           from: envelope?.sender ?? 0, correlation: correlation, subject: message.subject,
@@ -266,29 +265,22 @@
     /// The last numbers are sent to so many relays in a second, and so many numbers to each.
     private static let (numberAnswersLimit, numbersLimit) = (64, 1_000)
 
-    /// So many peers are listed at the most before the incidents are taken, in all lists together.
-    private static let listedLimit = 65_536
-
-    /// Before a message: its sender is known from then on, and so are those that have announced
-    /// themselves.
-    mutating func know(_ envelope: Envelope) {
-      if presence.heard(from: envelope.sender, name: envelope.name) { hasNewPeers = true }
-      // Any client may announce relays, as often as messages arrive.
-      if hasNewPeers, listedPeers < Self.listedLimit { tellPeers() }
-    }
-
-    /// Reports which relays are present, if that has changed.
-    private mutating func tellPeers() {
-      if !hasNewPeers { return }
-      let list = presence.list
-      incidents.append(.peers(list))
-      (hasNewPeers, listedPeers) = (false, listedPeers + list.count)
+    /// Names the sender of the next message, unless the relay knows it as a peer.
+    ///
+    /// It may have left, so it does not become a peer.
+    mutating func nameSender(_ envelope: Envelope) {
+      if envelope.sender == namedSender { return }
+      namedSender = envelope.sender
+      if !hasNewPeers, presence.has(envelope.sender) { return }
+      let name = Presence.isName(envelope.name) ? envelope.name : ""
+      incidents.append(
+        .sender(RelayPeer(id: envelope.sender, name: name, processID: 0, isHub: false)))
     }
 
     /// Takes the reports for the relay.
     mutating func takeIncidents() -> [RelayIncident] {
-      tellPeers()
-      listedPeers = 0
+      if hasNewPeers { incidents.append(.peers(presence.list)) }
+      if hasNewPeers { (hasNewPeers, namedSender) = (false, nil) }
       var taken: [RelayIncident] = []
       swap(&taken, &incidents)
       return taken

@@ -70,7 +70,7 @@
       _ = endConnection()
       // Also those that the server had taken, which it may not have sent to a relay.
       endRequests(requests.sent)
-      hasNewPeers = false
+      (hasNewPeers, namedSender) = (false, nil)
       presence.disconnect()
       incidents += [.peers([]), .disconnected(reason, isInterruption: !isRepeated)]
     }
@@ -157,7 +157,8 @@
     mutating func refuseLast(_ item: Outbox.Item, _ server: ServerInfo) {
       guard let subject = outbox.dropLast() else { return }
       let reason =
-        "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
+        Self.objection(to: subject)
+        ?? "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
         + "the server takes \(server.maxPayload) at the most."
       // The sender of a request learns of it.
       if item.kind != .request { incidents.append(.refused(subject: subject, reason)) }

@@ -61,8 +61,6 @@
     var numberAnswers = 0
     /// Whether a change of the peers is to be reported to the relay.
     var hasNewPeers = false
-    /// How many peers are in all lists among the incidents.
-    var listedPeers = 0
     /// The denials that were reported, of repeated requests: subjects, and kinds of use.
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
@@ -72,8 +70,8 @@
     /// Called with each message of the stream to acknowledge, or to give back, when it has been
     /// delivered, or is not wanted.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
-    /// The sender of the last message of the stream.
-    var storedSender: UInt64?
+    /// The sender of the last message.
+    var namedSender: UInt64?
     /// For how many seconds what was sent has not been stored, if anything was.
     var storing: Int?
     /// Attempts to store the oldest post that have failed, if any have: only that one is sent then.
@@ -190,22 +188,6 @@
     }
 
     mutating func append(_ posts: RelayPosts) {
-      if posts.headings.allSatisfy({ NATSSubject.isName($0.subject) }) {
-        return keep(posts)
-      }
-      var (posts, valid) = (posts, RelayPosts())
-      while let post = posts.popFirst() {
-        let heading = posts.headings[post.heading]
-        if let reason = Self.objection(to: heading.subject) {
-          incidents.append(.refused(subject: heading.subject, reason))
-        } else {
-          valid.append(heading, posts.bytes[post.payload])
-        }
-      }
-      keep(valid)
-    }
-
-    mutating func keep(_ posts: RelayPosts) {
       outbox.append(posts) { subject in
         incidents.addLoss(
           sender: id, subject, 1,
@@ -230,7 +212,7 @@
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
-    private static func objection(to subject: String) -> String? {
+    static func objection(to subject: String) -> String? {
       NATSSubject.isName(subject)
         ? nil
         : "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "

@@ -72,6 +72,8 @@
     var head: PostHead
     var heading = -1
     var headingCost = 0
+    /// Whether a server takes the name in it.
+    var isName = false
     var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
     var run: Frame?
@@ -232,6 +234,7 @@
         heading = post.heading
         head.begin(posts.headings[heading])
         headingCost = Self.cost(posts.headings[heading])
+        isName = NATSSubject.isName(head.subject)
       }
       let (number, since) = numbers.next(head.subject)
       let (mark, count) = (nextMark, post.payload.count)
@@ -243,8 +246,8 @@
       sentBytes += cost
       sentPosts += 1
       return Item(
-        mark: mark, frame: frame, size: UInt32(head.headerCount + count), cost: UInt32(cost),
-        kind: .post)
+        mark: mark, frame: frame, size: isName ? UInt32(head.headerCount + count) : .max,
+        cost: UInt32(cost), kind: .post)
     }
 
     /// Makes an item of what is next after the posts, if it is something else, or begins more posts.
@@ -286,7 +289,7 @@
       guard let item = sent.popLast() else { return nil }
       sentBytes -= Int(item.cost)
       if item.kind == .post { sentPosts -= 1 }
-      return item.subject
+      return item.size == .max ? head.subject : item.subject
     }
   }
 #endif

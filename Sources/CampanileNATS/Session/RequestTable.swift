@@ -1,6 +1,4 @@
 #if NATS
-  import NIOCore
-
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
     /// A request of the relay's own.
@@ -17,13 +15,10 @@
     private var asked: [UInt64: Asked] = [:]
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
-    /// The numbers of all of them, oldest first, and of some that have been answered.
-    private var order = CircularBuffer<UInt64>()
-    private var last: UInt64 = 0
+    /// The number of the last one, and one that is not above that of the oldest.
+    private var (last, oldest) = (UInt64(0), UInt64(1))
     /// The number of requests that may be open; beyond that, the oldest one is not answered.
     static let limit = 65_536
-    /// How many numbers are kept to find the oldest one.
-    var orderCount: Int { order.count }
 
     // MARK: Sent
 
@@ -60,9 +55,10 @@
       if !NATSSubject.isName(reply) { return nil }
       last += 1
       replies[last] = reply
-      order.append(last)
-      while replies.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
-      if order.count > 2 * Self.limit { order.removeAll { replies[$0] == nil } }
+      while replies.count > Self.limit {
+        replies[oldest] = nil
+        oldest += 1
+      }
       return last
     }
 

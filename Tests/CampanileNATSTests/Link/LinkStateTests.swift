@@ -21,14 +21,12 @@
   struct LinkStateTests {
     private var link: LinkState
     private let first = NATSConnection(EmbeddedChannel())
-    private let backlog = NATSConnection.Backlog()
-    private let second: NATSConnection
+    private let second = NATSConnection(EmbeddedChannel())
 
     /// A link whose first server has said that it ends soon, and that is connected to the second one.
     init() throws { try self.init(pingInterval: 10) }
 
     private init(pingInterval: Int) throws {
-      second = NATSConnection(EmbeddedChannel(), backlog)
       var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
       configuration.pingInterval = pingInterval
       link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
@@ -363,23 +361,23 @@
       link.perform([.subscribe("x")])
       for _ in 1...2 { receive(.pong, from: 2, &link) }
       #expect(effects(&link).sent == ["1: PING", "2: PING", "2: SUB x "])
-      #expect(!backlog.reads)
+      #expect(!second.reads)
       // What has been read before waits.
       receiveMuch(&link)
       for reads in [false, true] {
         for connection in link.setReading(reads) { connection.setReading(reads) }
-        #expect(!backlog.reads)
+        #expect(!second.reads)
       }
       // Another thread applies late what was wanted before.
       second.setReading(true)
       receive(.ok, from: 2, &link)
-      #expect(!backlog.reads)
+      #expect(!second.reads)
       #expect(effects(&link) == ([], []))
       receive(.pong, from: 1, &link)
       let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
-      #expect(backlog.reads)
+      #expect(second.reads)
     }
 
     @Test("R6 A second server that waits for the first one is not left as if it were silent")
@@ -424,7 +422,7 @@
       for connection in link.setReading(false) { connection.setReading(false) }
       link.handle(.closed(nil), of: 1)
       #expect(link.session.server != nil)
-      #expect(!backlog.reads)
+      #expect(!second.reads)
     }
 
     @Test("R6 If the second server sends much before it confirms anything, the first one is left")
@@ -437,7 +435,7 @@
       let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
-      #expect(backlog.reads)
+      #expect(second.reads)
     }
 
     @Test("A second server that sends much before it accepts the relay does not get the relay")
@@ -478,29 +476,29 @@
   struct BacklogTests {
     @Test("R6 Nothing more is read while four megabytes wait, or while the relay takes nothing")
     func limit() {
-      let backlog = NATSConnection.Backlog()
-      for _ in 1...4 { backlog.arrived(1 << 20) }
-      #expect(backlog.reads)
-      backlog.arrived(1)
-      #expect(!backlog.reads)
-      backlog.set(false)
-      backlog.taken(4 << 20)
-      #expect(!backlog.reads)
-      backlog.set(true)
-      #expect(backlog.reads)
+      let connection = NATSConnection()
+      for _ in 1...4 { connection.arrived(1 << 20) }
+      #expect(connection.reads)
+      connection.arrived(1)
+      #expect(!connection.reads)
+      connection.setReading(false)
+      connection.taken(4 << 20)
+      #expect(!connection.reads)
+      connection.setReading(true)
+      #expect(connection.reads)
     }
 
     @Test("R6 Nothing more is read of a server that does not read the answers")
     func unwritten() {
-      let backlog = NATSConnection.Backlog()
+      let connection = NATSConnection()
       // All posts that may be unconfirmed do not count as too much.
-      backlog.sent(8 << 20)
-      #expect(backlog.reads)
-      for _ in 1...100_000 { backlog.sent(5) }
-      #expect(!backlog.reads)
-      backlog.written(8 << 20)
-      for _ in 1...100_000 { backlog.written(5) }
-      #expect(backlog.reads)
+      connection.sent(8 << 20)
+      #expect(connection.reads)
+      for _ in 1...100_000 { connection.sent(5) }
+      #expect(!connection.reads)
+      connection.written(8 << 20)
+      for _ in 1...100_000 { connection.written(5) }
+      #expect(connection.reads)
     }
   }
 
