@@ -7,8 +7,14 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     mutating func answered(_ token: Substring, _ message: ServerMessage) -> String? {
       guard token.dropFirst() == String(generation) else { return nil }
+      let status = message.headers.status
+      let response = status == nil ? StreamResponse(message.payload) : nil
+      // After a restart, JetStream may not be ready, or have no leader. It is asked again, and that it
+      // does not answer is reported from the second time on.
+      let isNotReady = status == 503 || response?.error?.code == 503
+      if phase == .locating, isNotReady, !created.isEmpty { return nil }
       (isStreamAsked, isStreamUnknown) = (true, false)
-      guard message.headers.status == nil, let response = StreamResponse(message.payload) else {
+      guard let response else {
         unansweredCount = 0
         return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
       }

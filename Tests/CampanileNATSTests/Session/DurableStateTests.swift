@@ -1103,6 +1103,27 @@
       #expect(connect(0, last: 12) == nil)
     }
 
+    @Test("R7 A JetStream that is not ready after a restart is asked again before that is reported")
+    func notReady() {
+      var state = pulling("me")
+      state.disconnected()
+      state.connected(info)
+      let refusal = #"{"error":{"code":503,"err_code":10008,"description":"unavailable"}}"#
+      for seconds in [5, 10] {
+        #expect(answer(&state, refusal) == nil)
+        #expect(state.phase == .locating)
+        let told = (1...seconds).compactMap { _ in state.tick() }
+        #expect(told.count == seconds / 10)
+        #expect(state.requests.last?.subject == "$JS.API.STREAM.INFO.S")
+      }
+      #expect(locate(&state) == nil)
+      // One that has never known the stream reports the refusal at once.
+      var other = DurableState(options(nil), id: "x")
+      other.setPatterns(patterns("a"))
+      other.connected(info)
+      #expect(answer(&other, refusal)?.contains("unavailable") == true)
+    }
+
     @Test("R4 What was heard is known again, though a server's clock is behind that of another one")
     func clockBehind() {
       var deliveries = NamedDeliveries()
