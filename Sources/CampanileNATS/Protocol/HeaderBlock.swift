@@ -19,7 +19,7 @@
     /// The server's text for the status.
     var statusText: String { firstWords.count == 3 ? firstWords[2] : "" }
 
-    /// NATS/1.0 503 No Responders
+    /// The words of a line such as `NATS/1.0 503 No Responders`.
     private var firstWords: [String] {
       line(from: 0).split(separator: UInt8(ascii: " "), maxSplits: 2).map {
         String(decoding: $0, as: UTF8.self)
