@@ -310,23 +310,32 @@
       arguments: NATSServer.programs, [SIGTERM, SIGKILL])
     func restarted(program: String, signal: Int32) async throws {
       let server = try server(program)
-      let one = Member(bus(server, as: "one"))
-      try await one.relay.flush()
-      one.post(1...3)
+      let (one, two) = try await connected(
+        Member(bus(server, as: "one"), carrying: .inward), Member(bus(server), carrying: .outward))
+      func denials() -> [RelayEvent] { one.events.values.filter { $0.kind == .denied } }
+      two.post(1...3)
       #expect(try await one.ticks.next(3) == [1, 2, 3])
-      for isDeleted in [false, true] {
-        // The files are complete when the server has ended by itself.
-        server.end(isDeleted ? SIGTERM : signal)
-        if isDeleted {
-          try FileManager.default.removeItem(
-            at: server.folder.appending(path: "js/jetstream/$G/streams/S/obs/one"))
-        }
-        try server.start()
-        try await one.relay.flush()
-        let denials = one.events.values.filter { $0.kind == .denied }
-        #expect(denials.count == (isDeleted ? 1 : 0), "\(denials)")
+      server.end(signal)
+      if signal == SIGKILL {
+        // The server may not have stored yet how far the consumer was.
+        try? FileManager.default.removeItem(
+          at: server.folder.appending(path: "js/jetstream/$G/streams/S/obs/one/o.dat"))
       }
-      withExtendedLifetime(one) {}
+      try server.start()
+      try await one.relay.flush()
+      #expect(denials().isEmpty, "\(denials())")
+      two.post([4])
+      #expect(try await one.ticks.next() == 4)
+      try one.relay.reconnect(to: "nats://127.0.0.1:1")
+      while one.relay.state.value == .connected { try await Task.sleep(for: .milliseconds(1)) }
+      _ = try await two.relay.request(
+        raw: [], to: "$JS.API.CONSUMER.DELETE.S.one", within: patience)
+      two.post([5])
+      try await two.relay.flush()
+      try one.relay.reconnect(to: server.url)
+      try await one.relay.flush()
+      #expect(denials().count == 1)
+      withExtendedLifetime((one, two)) {}
     }
 
     @Test(

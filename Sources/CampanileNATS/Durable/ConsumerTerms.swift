@@ -61,10 +61,10 @@
       // Before version 2.10, a server takes one filter, and doesn't take the change of one in all
       // respects: messages would be passed over (mended in nats-server by 836848c).
       if isUnfiltered || !isRecent && name != nil && !isShared { return configuration }
-      let filters = PatternSet.filters(patterns.map(\.text))
+      let filters = Self.filters(patterns)
       if filters.count == 1 {
         configuration.filter_subject = filters[0]
-      } else if isRecent, !filters.isEmpty {
+      } else if isRecent {
         configuration.filter_subjects = filters
       }
       return configuration
@@ -83,10 +83,26 @@
         deliversAll.toggle()
         return true
       }
-      // Before version 2.10, a filter must not be wider than what the stream stores.
-      if error.err_code != 10_093 || isUnfiltered { return false }
+      // 10093: before version 2.10, a filter must not be wider than what the stream stores. 10138:
+      // some versions of nats-server refuse filters that have only some names in common.
+      guard let code = error.err_code, [10_093, 10_138].contains(code), !isUnfiltered else {
+        return false
+      }
       isUnfiltered = true
       return true
+    }
+
+    /// The patterns without those that another one covers.
+    static func filters(_ patterns: [SubjectPattern]) -> [String] {
+      patterns.filter { pattern in !patterns.contains { $0 != pattern && $0.covers(pattern) } }
+        .map(\.text)
+    }
+  }
+
+  extension SubjectPattern {
+    /// Whether each name that matches the other pattern matches this one.
+    fileprivate func covers(_ other: SubjectPattern) -> Bool {
+      matches(other.text) && (text.hasSuffix(">") || !other.text.hasSuffix(">"))
     }
   }
 #endif

@@ -9,6 +9,8 @@
     private var (bytes, limit) = (Self.bytes, 1 << 30)
     /// How many messages the server may still send.
     private var open = 0
+    /// For how many seconds nothing has been heard of them.
+    private(set) var silence = 0
 
     /// How many messages a pull asks for, alone and as one of a group.
     static let (batch, handful) = (500, 16)
@@ -20,9 +22,6 @@
 
     /// Whether so many messages have not arrived yet that no pull is due.
     var isUsedUp: Bool { open > size / 2 }
-
-    /// Whether some messages have not arrived yet.
-    var isOpen: Bool { open > 0 }
 
     /// The next pull, if one is due.
     ///
@@ -36,14 +35,20 @@
     /// A message has arrived.
     mutating func arrived() { open = max(0, open - 1) }
 
-    /// The server sends nothing more of what was asked for.
-    mutating func forget() { open = 0 }
+    /// The server has sent something, or says that there is nothing.
+    mutating func heard() { silence = 0 }
 
-    /// A pull has ended.
+    /// One second has passed.
+    mutating func tick() { silence = open > 0 ? silence + 1 : 0 }
+
+    /// The server sends nothing more of what was asked for.
+    mutating func forget() { (open, silence) = (0, 0) }
+
+    /// Pulls have ended.
     ///
     /// - Parameter pending: How many messages the server does not send of those that were asked for;
     ///   `nil` for all.
-    mutating func ended(pending: UInt64?) {
+    mutating func end(pending: UInt64? = nil) {
       open = max(0, open - (pending.map { Int(clamping: $0) } ?? open))
     }
 

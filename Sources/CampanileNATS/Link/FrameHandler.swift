@@ -12,15 +12,6 @@
     import Musl
   #endif
 
-  /// The reason why a connection ended, as a sentence: the first one counts.
-  final class EndReason: Sendable {
-    private let text = Locked<String?>(nil)
-
-    var sentence: String? { text.withLock { $0 } }
-
-    func set(_ sentence: String) { text.withLock { $0 = $0 ?? sentence } }
-  }
-
   /// Reads the frames of a server, and delivers them each time the socket has been read.
   ///
   /// It also begins TLS where the server asks for it: right after the first line, before anything
@@ -34,18 +25,20 @@
     private let address: ServerAddress
     private let tls: TLSOptions
     private let certificateName: String?
-    private let reason: EndReason
+    /// Called with the reason why the connection ends, as a sentence.
+    private let fail: @Sendable (String) -> Void
     private let deliver: @Sendable ([ServerFrame], Int) -> Void
     private var byteCount = 0
 
     init(
       _ address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
-      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
+      fail: @escaping @Sendable (String) -> Void,
+      deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
     ) {
       self.address = address
       self.tls = tls
       self.certificateName = certificateName
-      self.reason = reason
+      self.fail = fail
       self.deliver = deliver
     }
 
@@ -101,7 +94,7 @@
       // A server that is killed often ends without a closing frame.
       if case NIOSSLError.uncleanShutdown = error {
       } else {
-        reason.set(Self.sentence(error, tls, certificateName ?? address.host))
+        fail(Self.sentence(error, tls, certificateName ?? address.host))
       }
       context.close(promise: nil)
     }

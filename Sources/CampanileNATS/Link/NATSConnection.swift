@@ -4,83 +4,69 @@
   import NIOPosix
 
   /// A connection with one server.
+  ///
+  /// The bytes that were read and not taken, or sent and not written, decide whether to read on. A server
+  /// that reads nothing, and sends what is to be answered, is not read either. So it is silent, and is
+  /// left.
   final class NATSConnection: Sendable {
     enum Event: Sendable {
       case connected(NATSConnection)
-      /// Frames that arrived; the code that takes them reports that to the backlog.
-      case frames([ServerFrame], byteCount: Int, Backlog)
+      /// Frames that arrived; the code that takes them reports that to the connection.
+      case frames([ServerFrame], byteCount: Int, NATSConnection)
       /// It has ended, or there is none; the reason is a sentence.
       case closed(String?)
     }
 
-    private let channel: any Channel
-    private let backlog: Backlog
-    /// How many answers to pings wait to be written.
-    private let pongs = Locked(0)
-    private static let pongLimit = 10_000
+    private struct State {
+      var byteCount = 0
+      var unwrittenCount = 0
+      var isWanted = true
+      /// Nothing before there is a connection, and after its end.
+      var channel: (any Channel)?
 
-    init(_ channel: any Channel, _ backlog: Backlog = Backlog()) {
-      (self.channel, self.backlog) = (channel, backlog)
+      var reads: Bool {
+        isWanted && byteCount <= NATSConnection.limit
+          && unwrittenCount <= NATSConnection.unwrittenLimit
+      }
     }
 
-    /// The bytes that were read and not taken, or sent and not written; they decide whether to read on.
-    ///
-    /// A server that reads nothing, and sends what is to be answered, is not read either. So it is
-    /// silent, and is left.
-    final class Backlog: Sendable {
-      private struct State {
-        var byteCount = 0
-        var unwrittenCount = 0
-        var isWanted = true
-        var channel: (any Channel)?
+    private let state: Locked<State>
+    /// The second is more than all posts that are sent without being confirmed.
+    private static let (limit, unwrittenLimit) = (4 << 20, 16 << 20)
+    /// The memory that waiting bytes take in addition.
+    private static let overhead = 256
 
-        var reads: Bool {
-          isWanted && byteCount <= Backlog.limit && unwrittenCount <= Backlog.unwrittenLimit
-        }
+    init(_ channel: (any Channel)? = nil) { state = Locked(State(channel: channel)) }
+
+    /// Whether more is to be read.
+    var reads: Bool { state.withLock { $0.reads } }
+
+    private var channel: (any Channel)? { state.withLock { $0.channel } }
+
+    func arrived(_ byteCount: Int) { change { $0.byteCount += byteCount } }
+
+    func taken(_ byteCount: Int) { change { $0.byteCount -= byteCount } }
+
+    func sent(_ byteCount: Int) { change { $0.unwrittenCount += byteCount + Self.overhead } }
+
+    func written(_ byteCount: Int) { change { $0.unwrittenCount -= byteCount + Self.overhead } }
+
+    /// Sets whether anything more is wanted.
+    func setReading(_ reads: Bool) { change { $0.isWanted = reads } }
+
+    private func change(_ body: (inout State) -> Void) {
+      let channel = state.withLock { state in
+        let before = state.reads
+        body(&state)
+        return state.reads != before ? state.channel : nil
       }
+      if let channel { startReading(channel) }
+    }
 
-      private let state = Locked(State())
-      /// The second is more than all posts that are sent without being confirmed.
-      private static let (limit, unwrittenLimit) = (4 << 20, 16 << 20)
-      /// The memory that waiting bytes take in addition.
-      private static let overhead = 256
-
-      /// Whether more is to be read.
-      var reads: Bool { state.withLock { $0.reads } }
-
-      /// Begins to read.
-      func start(_ channel: any Channel) {
-        state.withLock { $0.channel = channel }
-        apply(on: channel)
-      }
-
-      func arrived(_ byteCount: Int) { change { $0.byteCount += byteCount } }
-
-      func taken(_ byteCount: Int) { change { $0.byteCount -= byteCount } }
-
-      func sent(_ byteCount: Int) { change { $0.unwrittenCount += byteCount + Self.overhead } }
-
-      func written(_ byteCount: Int) { change { $0.unwrittenCount -= byteCount + Self.overhead } }
-
-      /// Sets whether anything more is wanted.
-      func set(_ isWanted: Bool) { change { $0.isWanted = isWanted } }
-
-      func end() { state.withLock { $0.channel = nil } }
-
-      private func change(_ body: (inout State) -> Void) {
-        let channel = state.withLock { state in
-          let before = state.reads
-          body(&state)
-          return state.reads != before ? state.channel : nil
-        }
-        if let channel { apply(on: channel) }
-      }
-
-      /// Later, on the event loop, so that the last state is applied last.
-      private func apply(on channel: any Channel) {
-        channel.eventLoop.execute { [self] in
-          channel.setOption(.autoRead, value: reads).whenComplete { _ in }
-        }
+    /// Reads, or ceases to, later on the event loop, so that the last state is applied last.
+    private func startReading(_ channel: any Channel) {
+      channel.eventLoop.execute { [self] in
+        channel.setOption(.autoRead, value: reads).whenComplete { _ in }
       }
     }
 
@@ -89,7 +75,9 @@
       to address: ServerAddress, _ configuration: NATSConfiguration, certificateName: String?,
       _ handle: @escaping @Sendable (Event) -> Void
     ) {
-      let (reason, backlog, tls) = (EndReason(), Backlog(), configuration.tls)
+      let (connection, tls) = (NATSConnection(), configuration.tls)
+      // The first one counts.
+      let reason = Locked<String?>(nil)
       let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(Int64(configuration.connectTimeout)))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -106,22 +94,24 @@
             if tls.isFirst { try pipeline.addHandler(try tls.makeHandler(certificateName)) }
             try pipeline.addHandler(
               FrameHandler(
-                address, tls, certificateName: certificateName, reason: reason,
+                address, tls, certificateName: certificateName,
+                fail: { sentence in reason.withLock { $0 = $0 ?? sentence } },
                 deliver: { frames, byteCount in
-                  backlog.arrived(byteCount)
-                  handle(.frames(frames, byteCount: byteCount, backlog))
+                  connection.arrived(byteCount)
+                  handle(.frames(frames, byteCount: byteCount, connection))
                 }))
           }
         }
       bootstrap.connect(host: address.host, port: address.port).whenComplete { result in
         switch result {
         case .success(let channel):
-          handle(.connected(NATSConnection(channel, backlog)))
+          connection.state.withLock { $0.channel = channel }
+          handle(.connected(connection))
           channel.closeFuture.whenComplete { _ in
-            backlog.end()
-            handle(.closed(reason.sentence))
+            connection.state.withLock { $0.channel = nil }
+            handle(.closed(reason.withLock { $0 }))
           }
-          backlog.start(channel)
+          connection.startReading(channel)
         case .failure(let error):
           let name = certificateName ?? address.host
           handle(.closed(FrameHandler.sentence(error, tls, name)))
@@ -129,31 +119,21 @@
       }
     }
 
-    /// Whether so many answers to pings wait that the server can't be reading them.
-    var isFull: Bool { pongs.withLock { $0 > Self.pongLimit } }
-
-    /// - Parameter count: How many answers to pings are among the bytes.
-    func send(_ bytes: ByteBuffer, pongs count: Int = 0) {
+    func send(_ bytes: ByteBuffer) {
+      guard let channel else { return }
       let byteCount = bytes.readableBytes
-      backlog.sent(byteCount)
-      if count > 0 { pongs.withLock { $0 += count } }
-      channel.writeAndFlush(bytes).whenComplete { [self] _ in
-        backlog.written(byteCount)
-        if count > 0 { pongs.withLock { $0 -= count } }
-      }
+      sent(byteCount)
+      channel.writeAndFlush(bytes).whenComplete { _ in self.written(byteCount) }
     }
 
-    func setReading(_ reads: Bool) { backlog.set(reads) }
-
-    func close() { channel.close(promise: nil) }
+    func close() { channel?.close(promise: nil) }
 
     /// Closes once something has been written, or after some seconds: a server that has been stopped
     /// reads nothing.
     func close(after bytes: ByteBuffer) {
-      channel.writeAndFlush(bytes).whenComplete { [channel] _ in channel.close(promise: nil) }
-      let limit = channel.eventLoop.scheduleTask(in: .seconds(5)) { [channel] in
-        channel.close(promise: nil)
-      }
+      guard let channel else { return }
+      channel.writeAndFlush(bytes).whenComplete { _ in channel.close(promise: nil) }
+      let limit = channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }
       channel.closeFuture.whenComplete { _ in limit.cancel() }
     }
   }

@@ -26,8 +26,8 @@
       observer = LinkObserver(relay: name, configuration.logger)
       let session = NATSSession(
         id: .random(in: 1 ... .max), name: name, processID: ProgramCalls.processID,
-        inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
-        limit: buffering.byteCount, durable: configuration.durable)
+        inboxPrefix: configuration.inboxPrefix, limit: buffering.byteCount,
+        durable: configuration.durable)
       state = Locked(
         State(
           link: LinkState(session, configuration),
@@ -93,9 +93,9 @@
       }
       observer.sent(messages: effects.sentCount)
       observer.received(messages: effects.messageCount)
-      for (connection, bytes, pongs) in effects.sends {
+      for (connection, bytes) in effects.sends {
         observer.sent(bytes: bytes.readableBytes)
-        connection.send(bytes, pongs: pongs)
+        connection.send(bytes)
       }
       if effects.hasChangedServers { observer.changedServers() }
       for connection in effects.closes { connection.close() }
@@ -105,7 +105,9 @@
         ) { [weak self, queue, observer] event in
           if case .frames(_, let bytes, _) = event { observer.received(bytes: bytes) }
           queue.async {
-            defer { if case .frames(_, let bytes, let backlog) = event { backlog.taken(bytes) } }
+            defer {
+              if case .frames(_, let bytes, let connection) = event { connection.taken(bytes) }
+            }
             if let self {
               self.act { $0.handle(event, of: number) }
             } else if case .connected(let connection) = event {

@@ -1,20 +1,24 @@
 #if NATS
   import NIOSSL
+#endif
 
-  /// How connections are encrypted.
-  struct TLSOptions: Hashable, Sendable {
-    /// Whether TLS begins before the server sends anything.
-    var isFirst = false
-    /// Whether a server without TLS is refused.
-    var isRequired = false
-    /// Whether certificates of servers are verified.
-    var verifies = true
-    /// A file with the certificates to trust, instead of those of the system.
-    var trusted: String?
-    /// Files with the client's own certificates and their key.
-    var certificate: String?
-    var key: String?
+/// How connections are encrypted.
+struct TLSOptions: Hashable, Sendable {
+  /// Whether TLS begins before the server sends anything.
+  var isFirst = false
+  /// Whether a server without TLS is refused.
+  var isRequired = false
+  /// Whether certificates of servers are verified.
+  var verifies = true
+  /// A file with the certificates to trust, instead of those of the system.
+  var trusted: String?
+  /// Files with the client's own certificates and their key.
+  var certificate: String?
+  var key: String?
+}
 
+#if NATS
+  extension TLSOptions {
     /// - Parameter name: The name that the certificate must have; by default the name of the
     ///   address.
     func makeHandler(_ name: String?) throws -> NIOSSLClientHandler {

@@ -6,14 +6,9 @@
   /// Reports the events of a link to a logger and to the program's metrics.
   struct LinkObserver: Sendable {
     private let logger: Logger?
-    private let connections: Counter
     private let isConnected: Gauge
-    private let lost: Counter
-    private let refused: Counter
-    private let sentMessages: Counter
-    private let receivedMessages: Counter
-    private let sentBytes: Counter
-    private let receivedBytes: Counter
+    private let connections, lost, refused: Counter
+    private let sentMessages, receivedMessages, sentBytes, receivedBytes: Counter
 
     init(relay name: String, _ logger: Logger?) {
       var logger = logger
@@ -58,22 +53,21 @@
         logger?.notice("No connection to NATS.", metadata: ["reason": "\(reason)"])
       case .lost(_, let subject, let count, let reason):
         lost.increment(by: count ?? 1)
-        logger?.warning(
-          "Messages were lost.",
-          metadata: [
-            "subject": "\(subject ?? "")", "count": "\(count ?? 1)", "reason": "\(reason)",
-          ])
+        log("Messages were lost.", subject, reason, ["count": "\(count ?? 1)"])
       case .refused(let subject, let reason):
         refused.increment()
         log("A message was refused.", subject, reason)
       case .denied(let subject, let reason):
-        log("The server does not permit it.", subject ?? "", reason)
+        log("The server does not permit it.", subject, reason)
       default: break
       }
     }
 
-    private func log(_ text: Logger.Message, _ subject: String, _ reason: String) {
-      logger?.warning(text, metadata: ["subject": "\(subject)", "reason": "\(reason)"])
+    private func log(
+      _ text: Logger.Message, _ subject: String?, _ reason: String, _ more: Logger.Metadata = [:]
+    ) {
+      logger?.warning(
+        text, metadata: ["subject": "\(subject ?? "")", "reason": "\(reason)"].merging(more) { $1 })
     }
   }
 #endif

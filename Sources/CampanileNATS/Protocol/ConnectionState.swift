@@ -47,6 +47,11 @@
     private var ignored = 0
     /// So many answers may be missing while a server sends other frames, which may take long.
     private static let answerLimit = 30
+    /// Whether a part of a frame, and a whole one, have arrived since the last second.
+    private var (hasPart, hasFrame) = (false, false)
+    /// Whether only parts of a long frame have arrived in the last second: nothing else arrives until
+    /// the rest has.
+    private(set) var isAmidFrame = false
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
@@ -66,7 +71,7 @@
 
     mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
       if phase == .closed { return }
-      ignored = 0
+      (ignored, hasFrame) = (0, true)
       switch frame {
       case .messages(let messages):
         if phase == .open {
@@ -83,7 +88,10 @@
     }
 
     /// A part of a frame has arrived, which may take long.
-    mutating func receivedPart() { if phase == .open { ignored = 0 } }
+    mutating func receivedPart() {
+      hasPart = true
+      if phase == .open { ignored = 0 }
+    }
 
     private mutating func received(_ info: ServerInfo, _ actions: inout [Action]) {
       let isFirst = phase == .greeting
@@ -162,6 +170,8 @@
     ///
     /// - Parameter isReading: Whether answers are read at all.
     mutating func tick(isReading: Bool, _ actions: inout [Action]) {
+      isAmidFrame = hasPart && !hasFrame
+      (hasPart, hasFrame) = (false, false)
       // An answer that is not read cannot be missed.
       if phase != .open, !isReading { return }
       age += 1

@@ -12,20 +12,19 @@
     var status: Int? {
       // Most messages have none: after the version, the line ends.
       if bytes.count < 9 || bytes[8] == UInt8(ascii: "\r") { return nil }
-      // NATS/1.0 503 No Responders
-      var words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)[...]
-      guard words.popFirst()?.elementsEqual("NATS/1.0".utf8) == true, let word = words.popFirst()
-      else { return nil }
-      return Int(String(decoding: word, as: UTF8.self))
+      let words = firstWords
+      return words.count > 1 && words[0] == "NATS/1.0" ? Int(words[1]) : nil
     }
 
     /// The server's text for the status.
-    var statusText: String {
-      let words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)
-      return words.count == 3 ? String(decoding: words[2], as: UTF8.self) : ""
-    }
+    var statusText: String { firstWords.count == 3 ? firstWords[2] : "" }
 
-    private var firstLine: ArraySlice<UInt8> { line(from: 0) }
+    /// The words of a line such as `NATS/1.0 503 No Responders`.
+    private var firstWords: [String] {
+      line(from: 0).split(separator: UInt8(ascii: " "), maxSplits: 2).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
 
     /// The first value of a field, without the space around it.
     func value(of name: String) -> ArraySlice<UInt8>? {

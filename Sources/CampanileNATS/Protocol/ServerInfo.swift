@@ -6,9 +6,7 @@
   #endif
 
   /// A server's description of itself, which it sends first and after each change.
-  struct ServerInfo: Hashable, Sendable, Decodable {
-    var id = ""
-    var name = ""
+  struct ServerInfo: Hashable, Sendable {
     var version = ""
     var hasHeaders = false
     /// The bytes that headers and payload of a message have at the most.
@@ -21,47 +19,30 @@
     var others: [String]?
     /// Whether the server is about to shut down.
     var isLameDuck = false
-    var hasJetStream = false
 
     init() {}
 
     init(json: [UInt8]) throws(ProtocolError) {
-      do {
-        self = try JSONDecoder().decode(Self.self, from: Data(json))
-      } catch {
+      guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(json)) else {
         throw ProtocolError("The server's INFO cannot be read.")
       }
+      version = fields.version ?? ""
+      hasHeaders = fields.headers ?? false
+      maxPayload = fields.max_payload ?? maxPayload
+      requiresTLS = fields.tls_required ?? false
+      offersTLS = fields.tls_available ?? false
+      (nonce, others) = (fields.nonce, fields.connect_urls)
+      isLameDuck = fields.ldm ?? false
       if maxPayload <= 0 {
         throw ProtocolError("The server takes payloads of \(maxPayload) bytes.")
       }
     }
 
-    private enum CodingKeys: String, CodingKey {
-      case id = "server_id"
-      case name = "server_name"
-      case version, headers, nonce, ldm, jetstream
-      case maxPayload = "max_payload"
-      case requiresTLS = "tls_required"
-      case offersTLS = "tls_available"
-      case others = "connect_urls"
-    }
-
-    init(from decoder: any Decoder) throws {
-      let values = try decoder.container(keyedBy: CodingKeys.self)
-      func value<Value: Decodable>(_ key: CodingKeys, _ other: Value) throws -> Value {
-        try values.decodeIfPresent(Value.self, forKey: key) ?? other
-      }
-      id = try value(.id, "")
-      name = try value(.name, "")
-      version = try value(.version, "")
-      hasHeaders = try value(.headers, false)
-      maxPayload = try value(.maxPayload, 1 << 20)
-      requiresTLS = try value(.requiresTLS, false)
-      offersTLS = try value(.offersTLS, false)
-      nonce = try values.decodeIfPresent(String.self, forKey: .nonce)
-      others = try values.decodeIfPresent([String].self, forKey: .others)
-      isLameDuck = try value(.ldm, false)
-      hasJetStream = try value(.jetstream, false)
+    private struct Fields: Decodable {
+      var version, nonce: String?
+      var headers, tls_required, tls_available, ldm: Bool?
+      var max_payload: Int?
+      var connect_urls: [String]?
     }
 
     /// Whether the version is this one or a later one.

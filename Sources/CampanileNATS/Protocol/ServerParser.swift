@@ -7,13 +7,8 @@
   struct ServerParser: NIOSingleStepByteToMessageDecoder {
     typealias InboundOut = ServerFrame
 
-    /// The bytes of a line at the most.
-    ///
-    /// A server limits the lines that it reads to 4,096 bytes, unless it is set otherwise. It adds to those
-    /// that it sends: a number, and where to acknowledge.
-    static let lineLimit = 64 << 10
-    /// The bytes of the line INFO at the most, which names all servers of a cluster.
-    static let infoLimit = 256 << 10
+    /// The bytes of a line at the most: INFO names all servers of a cluster.
+    static let lineLimit = 256 << 10
     /// The bytes of headers and payload at the most: no server takes more than 64 megabytes.
     static let messageLimit = 64 << 20 + 64 << 10
 
@@ -54,9 +49,9 @@
           }
           guard let end = try lineEnd(in: bytes, from: position) else { break }
           let verb = try bytes.verb(from: position, to: end)
-          if verb == .message || verb == .messageWithHeaders {
+          if verb == Self.message || verb == Self.messageWithHeaders {
             head = try head(
-              buffer, bytes, position, end, hasHeaders: verb == .messageWithHeaders)
+              buffer, bytes, position, end, hasHeaders: verb == Self.messageWithHeaders)
           } else if messages.isEmpty {
             other = try Self.frame(verb, buffer, position, end)
           } else {
@@ -84,22 +79,19 @@
       while newline < bytes.count, bytes[newline] != UInt8(ascii: "\n") { newline += 1 }
       guard newline < bytes.count else {
         scanned = newline - start
-        try Self.check(bytes, start, length: scanned)
+        try Self.check(length: scanned)
         return nil
       }
       scanned = 0
-      try Self.check(bytes, start, length: newline - start)
+      try Self.check(length: newline - start)
       guard newline > start, bytes[newline - 1] == UInt8(ascii: "\r") else {
         throw ProtocolError("A line of the server ends without a carriage return.")
       }
       return newline - 1
     }
 
-    private static func check(
-      _ bytes: borrowing Span<UInt8>, _ start: Int, length: Int
-    ) throws(ProtocolError) {
-      if length <= lineLimit { return }
-      guard length <= infoLimit, bytes[start] & 0xDF == UInt8(ascii: "I") else {
+    private static func check(length: Int) throws(ProtocolError) {
+      if length > lineLimit {
         throw ProtocolError("A line of the server has \(length) bytes and more.")
       }
     }
@@ -124,19 +116,23 @@
 
     // MARK: Lines
 
+    /// MSG and HMSG: the bytes as a number.
+    private static let (message, messageWithHeaders) = (0x4D_5347 as UInt64, 0x484D_5347 as UInt64)
+
     private static func frame(
-      _ verb: Verb, _ buffer: ByteBuffer, _ start: Int, _ end: Int
-    ) throws(ProtocolError) -> ServerFrame? {
+      _ verb: UInt64, _ buffer: ByteBuffer, _ start: Int, _ end: Int
+    ) throws(ProtocolError) -> ServerFrame {
       var rest = start
       _ = buffer.readableBytesUInt8Span.word(from: &rest, to: end)
-      return switch verb {
-      case .ping: .ping
-      case .pong: .pong
-      case .ok: .ok
-      case .error:
-        .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
-      case .info: .info(try ServerInfo(json: buffer.bytes(rest..<end)))
-      case .message, .messageWithHeaders: nil
+      switch verb {
+      case 0x5049_4E47: return .ping
+      case 0x504F_4E47: return .pong
+      case 0x2B_4F4B: return .ok
+      case 0x2D45_5252:
+        return .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
+      case 0x494E_464F: return .info(try ServerInfo(json: buffer.bytes(rest..<end)))
+      default:
+        throw ProtocolError("A line of the server begins with none of the protocol's words.")
       }
     }
 
@@ -171,10 +167,6 @@
         reply: count > needed ? buffer.text(third) : nil, headerLength: headerLength,
         length: length)
     }
-  }
-
-  private enum Verb {
-    case message, messageWithHeaders, ping, pong, ok, error, info
   }
 
   // Positions count from the first readable byte.
@@ -224,8 +216,8 @@
       return number
     }
 
-    /// The first word of a line, in lowercase or uppercase.
-    fileprivate func verb(from start: Int, to end: Int) throws(ProtocolError) -> Verb {
+    /// The first word of a line in uppercase: its first five bytes as a number.
+    fileprivate func verb(from start: Int, to end: Int) throws(ProtocolError) -> UInt64 {
       var rest = start
       guard let range = word(from: &rest, to: end) else {
         throw ProtocolError("A line of the server is empty.")
@@ -235,17 +227,7 @@
         let byte = self[index]
         word = word << 8 | UInt64(byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte)
       }
-      switch word {
-      case 0x4D_5347: return .message
-      case 0x484D_5347: return .messageWithHeaders
-      case 0x5049_4E47: return .ping
-      case 0x504F_4E47: return .pong
-      case 0x2B_4F4B: return .ok
-      case 0x2D45_5252: return .error
-      case 0x494E_464F: return .info
-      default:
-        throw ProtocolError("A line of the server begins with none of the protocol's words.")
-      }
+      return word
     }
   }
 

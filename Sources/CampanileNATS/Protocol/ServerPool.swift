@@ -20,16 +20,14 @@
     private var forgotten: [ServerAddress] = []
     /// So many of them are remembered.
     private static let forgottenLimit = 16
-    private var untried: [ServerAddress]
-    /// The servers that have been tried since the last pause.
-    private var tried: Set<ServerAddress> = []
+    private var untried: [ServerAddress] = []
     private var passes = 0
     /// Whether the servers are tried in a random order, or as they were given and reported.
     private let isShuffled: Bool
     /// The server that is, or was, connected.
     private(set) var current: ServerAddress?
 
-    /// The server that was connected, which is the first of the untried ones until it is tried.
+    /// The server that was connected, until the next one is asked for.
     private var former: ServerAddress?
     /// The servers that have been named to take the place of the present one.
     private var named: Set<ServerAddress> = []
@@ -41,7 +39,6 @@
       _ random: inout some RandomNumberGenerator
     ) {
       (self.given, self.isShuffled, self.longestPause) = (given, isShuffled, longestPause)
-      untried = []
       untried = arranged(given, &random)
     }
 
@@ -56,16 +53,25 @@
 
     /// The next step without a connection.
     mutating func next(_ random: inout some RandomNumberGenerator) -> Step {
+      if let former {
+        // It is tried last: it may have ended.
+        untried = [former] + arranged(all.filter { $0 != former }, &random)
+        self.former = nil
+      }
       if let next = untried.popLast() {
         current = next
-        tried.insert(next)
         return .connect(next)
       }
-      (untried, tried, former) = (forgotten.prefix(1) + arranged(all, &random), [], nil)
+      untried = forgotten.prefix(1) + arranged(all, &random)
       if !forgotten.isEmpty { forgotten.append(forgotten.removeFirst()) }
       passes += 1
-      let pause = min(longestPause, 50 << min(passes, 21))
-      return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
+      return .wait(milliseconds: pause(after: passes, &random))
+    }
+
+    /// How many milliseconds to wait after so many attempts in vain.
+    func pause(after count: Int, _ random: inout some RandomNumberGenerator) -> Int {
+      let pause = min(longestPause, 50 << min(count, 21))
+      return .random(in: pause / 2...pause, using: &random)
     }
 
     /// Another server than the present one, if there is any; each of them once before any again.
@@ -77,10 +83,8 @@
       return other
     }
 
-    mutating func connected(to server: ServerAddress, _ random: inout some RandomNumberGenerator) {
-      (current, former, passes, tried, named) = (server, server, 0, [], [])
-      // When the connection ends, its server is tried last: it may have ended.
-      untried = [server] + arranged(all.filter { $0 != server }, &random)
+    mutating func connected(to server: ServerAddress) {
+      (current, former, passes, named) = (server, server, 0, [])
     }
 
     /// Forgets all servers for those of another list.
@@ -92,7 +96,8 @@
 
     /// Stores the servers of the cluster, as one of them reports them.
     ///
-    /// Servers that are not reported any more have left, most likely.
+    /// They are tried from the next connection, or the next pause, on. Servers that are not reported any
+    /// more have left, most likely.
     mutating func learn(_ hosts: [String]) {
       let before = learned
       learned = hosts.compactMap { host in
@@ -104,17 +109,6 @@
       let gone = before.filter { !known.contains($0) }
       let earlier = forgotten.filter { !known.contains($0) && !gone.contains($0) }
       forgotten = Array((gone + earlier).prefix(Self.forgottenLimit))
-      untried.removeAll { !known.contains($0) }
-      // Servers tried in this pass are tried after the pause: each may report the others every time.
-      let new = known.subtracting(untried).subtracting(tried).filter { $0 != current }
-      if isShuffled {
-        untried += new
-      } else {
-        // The server that was connected stays the last to be tried.
-        untried.insert(
-          contentsOf: all.filter(new.contains).reversed(),
-          at: former != nil && untried.first == former ? 1 : 0)
-      }
     }
 
     /// The name that a server's certificate must have.

@@ -11,14 +11,12 @@
   /// - the version
   /// - the sender's name
   /// - the path, in hexadecimal, with commas; or a hyphen
-  struct Envelope: Equatable, Sendable {
-    var sender: UInt64
-    var number: UInt64 = 0
-    var since: UInt64 = 0
-    var version: UInt32
+  struct Envelope: Sendable {
+    let sender, number, since: UInt64
+    let version: UInt32
     /// The sender's name, as it is written.
-    private var writtenName: ArraySlice<UInt8>
-    var path: [UInt64] = []
+    private let writtenName: ArraySlice<UInt8>
+    private(set) var path: [UInt64] = []
 
     static let field = "Campanile"
 
@@ -50,18 +48,6 @@
         path.append(step)
       }
     }
-
-    init(
-      sender: UInt64, number: UInt64 = 0, since: UInt64 = 0, version: UInt32, name: String,
-      path: [UInt64] = []
-    ) {
-      self.sender = sender
-      self.number = number
-      self.since = since
-      self.version = version
-      writtenName = Array(SubjectName.escaped(name).utf8)[...]
-      self.path = path
-    }
   }
 
   // Bytes are put together in an array: each writing to a buffer costs more than ten of these.
@@ -80,28 +66,6 @@
         swapAt(start, end)
         (start, end) = (start + 1, end - 1)
       }
-    }
-
-    mutating func appendHeaderStart() { append("NATS/1.0\r\n") }
-
-    /// - Parameter value: Without line breaks.
-    mutating func appendHeader(_ name: String, _ value: String) {
-      append(name)
-      append(": ")
-      append(value)
-      append("\r\n")
-    }
-
-    mutating func appendHeaderEnd() { append("\r\n") }
-
-    /// - Parameters:
-    ///   - sender: The number as it is written.
-    ///   - name: The name as it is written.
-    mutating func appendEnvelope(
-      sender: String, number: UInt64, since: UInt64, version: UInt32, name: String, path: [UInt64]
-    ) {
-      let fields = "\(sender) \(number) \(since) \(version) \(name) \(Envelope.written(path))"
-      appendHeader(Envelope.field, fields)
     }
   }
 

@@ -73,7 +73,7 @@
           settle?(group == nil)
           return
         }
-        if durable == nil { know(envelope) } else { nameSender(envelope) }
+        nameSender(envelope)
       }
       messageCount += 1
       let (sender, version, path) = (
@@ -88,19 +88,6 @@
           ?? .message(
             sender: sender, subject: message.subject, version: version, path: path,
             payload: message.payload))
-    }
-
-    /// Names the sender of a stored message.
-    ///
-    /// It may have left, so it does not become a peer.
-    private mutating func nameSender(_ envelope: Envelope) {
-      if envelope.sender == storedSender { return }
-      storedSender = envelope.sender
-      incidents.append(
-        .sender(
-          RelayPeer(
-            id: envelope.sender, name: Presence.isName(envelope.name) ? envelope.name : "",
-            processID: 0, isHub: false)))
     }
 
     /// Acknowledges a message, or has the stream send it to another of the group after a second.
@@ -129,8 +116,7 @@
           continue
         }
         output.writePublish(
-          request.subject, reply: inbox + seal.sealed(request.token),
-          payload: request.json)
+          request.subject, reply: inbox + seal.sealed(request.token), payload: request.json)
       }
     }
 
@@ -190,7 +176,7 @@
       let oldest = outbox.oldestPost
       report(flushed: outbox.stored(mark))
       // Later posts may be stored while the first one is not.
-      if outbox.oldestPost != oldest { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
+      if outbox.oldestPost != oldest { attemptIsOver() }
     }
 
     /// So many seconds may go by without anything being stored.
@@ -208,9 +194,12 @@
       vain?.reason = reason
     }
 
-    /// Notes an attempt in vain, and asks why nothing is stored.
+    /// Notes an attempt in vain, and asks which names the stream stores, and whether it acknowledges
+    /// what it stores.
     private mutating func countAttempt() {
-      guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest) else { return }
+      guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest),
+        let stream = durable?.options.stream
+      else { return }
       var attempts = vain ?? VainAttempts()
       attempts.count += 1
       attempts.mayTry = true
@@ -218,12 +207,7 @@
       if attempts.count == Self.attemptLimit {
         incidents.append(.denied(subject: subject, attempts.reason))
       }
-      if attempts.count > 1 { askWhatIsStored() }
-    }
-
-    /// Asks which names the stream stores, and whether it acknowledges what it stores.
-    private mutating func askWhatIsStored() {
-      guard let oldest = outbox.oldestPost, let stream = durable?.options.stream else { return }
+      if attempts.count == 1 { return }
       durable?.requests.append(
         StreamRequest("STREAM.INFO.\(stream)", token: "q\(oldest)", [String: Int]()))
     }
@@ -246,20 +230,32 @@
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
       guard response.error == nil, let config = response.config else { return }
-      if !(config.subjects ?? []).contains(where: { PatternSet.covers($0, subject) }) {
-        let (count, flushed) = outbox.refuse(subject)
-        let reason = "\(stream) has no such name among its subjects."
-        for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
-        report(flushed: flushed)
+      if !config.stores(subject) {
+        refuse(subject, "\(stream) has no such name among its subjects.")
       } else if let size = outbox.size(mark), config.neverHasRoom(for: size + subject.utf8.count) {
         let reason = "\(stream) never has room for it: it has \(size) bytes with its headers."
         incidents.append(.refused(subject: subject, reason))
         report(flushed: outbox.stored(mark))
-      } else {
-        return
+        attemptIsOver()
       }
-      (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
     }
+
+    /// A stream never stores posts of this name.
+    ///
+    /// - Parameter reason: The reason to report for each, if none has been reported.
+    mutating func refuse(_ subject: String, _ reason: String? = nil) {
+      let (count, flushed) = outbox.refuse(subject)
+      // The server may have denied something else than a post, like an acknowledgment.
+      if count == 0 { return }
+      if let reason {
+        for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
+      }
+      report(flushed: flushed)
+      attemptIsOver()
+    }
+
+    /// Ends the attempts to store the oldest post, which is stored, or never will be.
+    mutating func attemptIsOver() { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
 
     mutating func tickDurable() {
       guard durable != nil, server != nil else { return }

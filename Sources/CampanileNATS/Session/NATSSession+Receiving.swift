@@ -99,7 +99,7 @@
       {
       case .double: return
       case .new(let lost):
-        know(envelope)
+        nameSender(envelope)
         if let lost, lost > 0 {
           incidents.addLoss(sender: envelope.sender, subject, lost, Self.lossReason)
         } else if lost == nil {
@@ -124,7 +124,6 @@
       guard let reply = message.reply, envelope?.isRequest ?? true,
         envelope?.sender != id || isOpen(reply), let correlation = requests.received(reply)
       else { return }
-      if let envelope, envelope.sender != id { know(envelope) }
       incidents.append(
         .request(
           from: envelope?.sender ?? 0, correlation: correlation, subject: message.subject,
@@ -187,13 +186,13 @@
     ///
     /// - Returns: Whether the relay answers the request itself.
     private mutating func askItself(_ correlation: UInt64) -> Bool {
-      guard let own = requests.takeOwn(correlation), answersItself(own.subject),
+      guard let (own, payload) = requests.takeOwn(correlation), answersItself(own.subject),
         let number = requests.received(answerSubject(correlation))
       else { return false }
       incidents.append(
         .request(
           from: id, correlation: number, subject: own.subject, version: own.version,
-          payload: own.payload))
+          payload: payload))
       return true
     }
 
@@ -216,7 +215,7 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          changeReceivers { $0.denied(subject, denial.text) }
+          changeReceivers { $0.denied(request) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
@@ -225,18 +224,13 @@
         }
         let denied = requests.open(to: subject)
         // Some may not have been sent yet.
-        if !denied.isEmpty { outbox.forget(requests: Set(denied)) }
+        if !denied.isEmpty { outbox.forget(Set(denied)) }
         for correlation in denied where requests.ended(correlation) {
           incidents.append(
             .reply(correlation: correlation, .failed, payload: Array(denial.text.utf8)))
         }
         // Such a post is never acknowledged; others of the name will not be, either.
-        if durable == nil { return }
-        let (count, flushed) = outbox.refuse(subject)
-        // It may be something else that is denied, like an acknowledgment.
-        if count == 0 { return }
-        report(flushed: flushed)
-        (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
+        if durable != nil { refuse(subject) }
       }
     }
 
@@ -248,14 +242,10 @@
     }
 
     static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
-      var headers: [UInt8] = []
-      headers.appendHeaderStart()
-      if let failure {
-        headers.appendHeader("Nats-Service-Error", line(failure))
-        headers.appendHeader("Nats-Service-Error-Code", "500")
+      let fields = failure.map {
+        "Nats-Service-Error: \(line($0))\r\nNats-Service-Error-Code: 500\r\n"
       }
-      headers.appendHeaderEnd()
-      return headers
+      return Array("NATS/1.0\r\n\(fields ?? "")\r\n".utf8)
     }
 
     /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).
@@ -275,29 +265,22 @@
     /// The last numbers are sent to so many relays in a second, and so many numbers to each.
     private static let (numberAnswersLimit, numbersLimit) = (64, 1_000)
 
-    /// So many peers are listed at the most before the incidents are taken, in all lists together.
-    private static let listedLimit = 65_536
-
-    /// Before a message: its sender is known from then on, and so are those that have announced
-    /// themselves.
-    mutating func know(_ envelope: Envelope) {
-      if presence.heard(from: envelope.sender, name: envelope.name) { hasNewPeers = true }
-      // Any client may announce relays, as often as messages arrive.
-      if hasNewPeers, listedPeers < Self.listedLimit { tellPeers() }
-    }
-
-    /// Reports which relays are present, if that has changed.
-    private mutating func tellPeers() {
-      if !hasNewPeers { return }
-      let list = presence.list
-      incidents.append(.peers(list))
-      (hasNewPeers, listedPeers) = (false, listedPeers + list.count)
+    /// Names the sender of the next message, unless the relay knows it as a peer.
+    ///
+    /// It may have left, so it does not become a peer.
+    mutating func nameSender(_ envelope: Envelope) {
+      if envelope.sender == namedSender { return }
+      namedSender = envelope.sender
+      if !hasNewPeers, presence.has(envelope.sender) { return }
+      let name = Presence.isName(envelope.name) ? envelope.name : ""
+      incidents.append(
+        .sender(RelayPeer(id: envelope.sender, name: name, processID: 0, isHub: false)))
     }
 
     /// Takes the reports for the relay.
     mutating func takeIncidents() -> [RelayIncident] {
-      tellPeers()
-      listedPeers = 0
+      if hasNewPeers { incidents.append(.peers(presence.list)) }
+      if hasNewPeers { (hasNewPeers, namedSender) = (false, nil) }
       var taken: [RelayIncident] = []
       swap(&taken, &incidents)
       return taken
@@ -386,7 +369,7 @@
     /// The relay ends.
     mutating func leave() {
       guard server != nil else { return }
-      durable?.leave()
+      durable?.deleteConsumer()
       writeStreamRequests()
       announce(leaves: true)
     }

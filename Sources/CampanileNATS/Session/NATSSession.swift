@@ -39,10 +39,10 @@
     var sentCount = 0
     var outbox: Outbox
     /// Whether there is a connection, and what its server takes.
-    private(set) var server: ServerInfo?
-    private var hasConnected = false
+    var server: ServerInfo?
+    var hasConnected = false
     /// Whether the relay takes nothing more for the groups that it is one of.
-    private var hasEndedHearing = false
+    var hasEndedHearing = false
     var subscriptions: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
     /// Subscriptions for requests that have ended: requests may have arrived at the relay before the
     /// server knew.
@@ -53,7 +53,7 @@
     var asksForDenied = false
     /// The meaning of the last message, which the next one often shares.
     var meaning: Meaning?
-    private var lastSid: UInt64 = Self.firstSid
+    var lastSid: UInt64 = Self.firstSid
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
@@ -61,8 +61,6 @@
     var numberAnswers = 0
     /// Whether a change of the peers is to be reported to the relay.
     var hasNewPeers = false
-    /// How many peers are in all lists among the incidents.
-    var listedPeers = 0
     /// The denials that were reported, of repeated requests: subjects, and kinds of use.
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
@@ -72,8 +70,8 @@
     /// Called with each message of the stream to acknowledge, or to give back, when it has been
     /// delivered, or is not wanted.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
-    /// The sender of the last message of the stream.
-    var storedSender: UInt64?
+    /// The sender of the last message.
+    var namedSender: UInt64?
     /// For how many seconds what was sent has not been stored, if anything was.
     var storing: Int?
     /// Attempts to store the oldest post that have failed, if any have: only that one is sent then.
@@ -81,23 +79,23 @@
     /// The mark through which the server has read what was sent.
     var readMark: UInt64 = 0
     /// The flushes that also wait until the requested subscriptions are in force.
-    private var flushesOfPatterns: Set<UInt64> = []
+    var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
-    private var heldFlushes: [UInt64] = []
+    var heldFlushes: [UInt64] = []
     /// How many pings that confirm what was sent were written on the present connection, and how many
     /// of them have an answer.
-    private(set) var (pingNumber, answeredPings) = (UInt64(0), UInt64(0))
+    var (pingNumber, answeredPings) = (UInt64(0), UInt64(0))
     /// How many of them have no answer yet.
     var pingCount: UInt64 { pingNumber - answeredPings }
     /// Whether a ping is to follow the output.
     var wantsPing = false
-    private var bytesSincePing = 0
+    var bytesSincePing = 0
     /// After so many bytes a ping follows, so that the server confirms while more is sent.
-    private static let pingInterval = 256 << 10
+    static let pingInterval = 256 << 10
     /// Whether the stream is to be asked for other messages.
-    private var hasNewPatterns = false
+    var hasNewPatterns = false
     /// The bytes that are written at once, about.
-    private static let outputSize = 192 << 10
+    static let outputSize = 192 << 10
 
     // The subscriptions of each relay: answers to it, and the presence of others.
     static let inboxSid: UInt64 = 1
@@ -105,11 +103,11 @@
     static let streamSid: UInt64 = 3
     static let firstSid: UInt64 = 9
     /// The group of all relays that answer requests: one of them answers each.
-    private static let answerers = "_campanile"
+    static let answerers = "_campanile"
 
     init(
       id: UInt64, name: String, processID: Int32, inboxPrefix: String = "_INBOX",
-      keepsNewest: Bool = true, limit: Int = 8 << 20, durable: DurableOptions? = nil
+      limit: Int = 8 << 20, durable: DurableOptions? = nil
     ) {
       (self.id, self.name, self.processID) = (id, name, processID)
       idText = String(id, radix: 16)
@@ -120,7 +118,7 @@
         PostHead.Sender(
           id: idText, name: nameText, acknowledgments: inbox + "a", seal: seal,
           isStored: durable != nil),
-        keepsNewest: keepsNewest, limit: limit)
+        limit: limit)
       self.durable = durable.map { DurableState($0, id: idText) }
     }
 
@@ -135,7 +133,7 @@
       hasNewPatterns = false
     }
 
-    private mutating func performOne(_ operation: RelayOperation) {
+    mutating func performOne(_ operation: RelayOperation) {
       switch operation {
       case .subscribe(let pattern, let group): subscribe(pattern, answers: false, group)
       case .answer(let pattern): subscribe(pattern, answers: true, Self.answerers)
@@ -147,22 +145,16 @@
           return incidents.append(
             .reply(correlation: correlation, .refused, payload: Array(reason.utf8)))
         }
-        let isOwn = answersItself(subject)
-        requests.ask(
-          correlation, subject,
-          own: isOwn ? .init(subject: subject, version: version, payload: payload) : nil)
-        var headers: [UInt8] = []
-        headers.appendHeaderStart()
-        headers.appendEnvelope(
-          sender: idText, number: 0, since: 0, version: version, name: nameText, path: [])
-        headers.appendHeaderEnd()
+        let own = answersItself(subject) ? payload : nil
+        requests.ask(correlation, .init(subject: subject, version: version, own: own))
+        let fields = "\(idText) 0 0 \(version) \(nameText) -"
+        let headers = Array("NATS/1.0\r\n\(Envelope.field): \(fields)\r\n\r\n".utf8)
         append(
           .request, correlation: correlation, to: subject, reply: answerSubject(correlation),
           headers, payload)
       case .forget(let tokens):
-        let open = tokens.filter { requests.ended($0) }
-        if !open.isEmpty { outbox.forget(requests: open) }
-        outbox.forget(flushes: tokens)
+        for token in tokens { _ = requests.ended(token) }
+        outbox.forget(tokens)
         flushesOfPatterns.subtract(tokens)
         heldFlushes.removeAll { tokens.contains($0) }
       case .reply(_, let correlation, let status, let payload):
@@ -185,7 +177,7 @@
       case .flushPosts(let token): outbox.appendFlush(token)
       case .endHearing:
         hasEndedHearing = true
-        changeReceivers { $0.endHearing() }
+        changeReceivers { $0.hasEndedHearing = true }
         if server == nil { return }
         if durable != nil { output.writeUnsubscribe(sid: Self.streamSid) }
         for subscription in subscriptions.values
@@ -195,23 +187,7 @@
       }
     }
 
-    private mutating func append(_ posts: RelayPosts) {
-      if posts.headings.allSatisfy({ NATSSubject.isName($0.subject) }) {
-        return keep(posts)
-      }
-      var (posts, valid) = (posts, RelayPosts())
-      while let post = posts.popFirst() {
-        let heading = posts.headings[post.heading]
-        if let reason = Self.objection(to: heading.subject) {
-          incidents.append(.refused(subject: heading.subject, reason))
-        } else {
-          valid.append(heading, posts.bytes[post.payload])
-        }
-      }
-      keep(valid)
-    }
-
-    private mutating func keep(_ posts: RelayPosts) {
+    mutating func append(_ posts: RelayPosts) {
       outbox.append(posts) { subject in
         incidents.addLoss(
           sender: id, subject, 1,
@@ -231,19 +207,19 @@
         output.writeBytes(head)
         output.writeBytes(payload)
         output.writeStaticString("\r\n")
-        return
+        return requests.wasSent(correlation)
       }
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
-    private static func objection(to subject: String) -> String? {
+    static func objection(to subject: String) -> String? {
       NATSSubject.isName(subject)
         ? nil
         : "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "
           + "them, without spaces and without the signs * and >."
     }
 
-    private mutating func subscribe(_ pattern: String, answers: Bool, _ group: String?) {
+    mutating func subscribe(_ pattern: String, answers: Bool, _ group: String?) {
       guard pattern.utf8.count <= NATSSubject.limit,
         let known = try? SubjectPattern(validating: pattern)
       else {
@@ -257,7 +233,7 @@
       if server != nil { write(new, to: &output) }
     }
 
-    private mutating func unsubscribe(_ pattern: String, answers: Bool, _ group: String?) {
+    mutating func unsubscribe(_ pattern: String, answers: Bool, _ group: String?) {
       func isMeant(_ subscription: Subscription) -> Bool {
         (subscription.pattern.text, subscription.answers, subscription.group)
           == (pattern, answers, group)
@@ -278,233 +254,12 @@
     }
 
     /// Takes requests of a subscription until the server confirms that it has ended.
-    private mutating func endAnswering(_ subscription: Subscription) {
+    mutating func endAnswering(_ subscription: Subscription) {
       if server == nil { return }
       var ended = subscription
       ended.lastPing = pingNumber + 1
       ending[ended.sid] = ended
       wantsPing = true
-    }
-
-    // MARK: Connections
-
-    /// All subscriptions, for a new connection.
-    ///
-    /// - Parameter isNext: Whether it is to take the place of the present one. It does not receive
-    ///   the pulls of the present one, which end with that.
-    func writeSubscriptions(to output: inout ByteBuffer, isNext: Bool = false) {
-      output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
-      output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
-      if let durable { writePullInbox(of: durable, Self.streamSid, isNext: isNext, to: &output) }
-      for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
-      where !isStored(subscription) {
-        write(subscription, isNext: isNext, to: &output)
-      }
-    }
-
-    private func write(
-      _ subscription: Subscription, isNext: Bool = false, to output: inout ByteBuffer
-    ) {
-      if hasEndedHearing, subscription.group != nil, !subscription.answers { return }
-      if let receiver = shared[subscription.sid] {
-        writePullInbox(of: receiver, subscription.sid, isNext: isNext, to: &output)
-      } else {
-        output.writeSubscribe(
-          subscription.pattern.text, group: subscription.group, sid: subscription.sid)
-      }
-    }
-
-    private func writePullInbox(
-      of receiver: DurableState, _ sid: UInt64, isNext: Bool, to output: inout ByteBuffer
-    ) {
-      let pullInbox = isNext ? receiver.nextPullInbox : receiver.pullInbox
-      output.writeSubscribe(inbox + seal.sealed(pullInbox) + ".*", sid: sid)
-    }
-
-    /// A connection is there.
-    ///
-    /// - Parameter isSubscribed: Whether it takes the place of one that was there until now.
-    mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
-      server = info
-      output.clear()
-      (pingNumber, answeredPings) = (0, 0)
-      // Nothing else may be sent whose confirmation ends them.
-      wantsPing = !heldFlushes.isEmpty
-      changeReceivers { $0.connected(info) }
-      if isSubscribed { return announce(asking: Self.numbersToken) }
-      if asksForDenied {
-        subscriptions.merge(denied) { $1 }
-        (denied, asksForDenied) = ([:], false)
-      }
-      writeSubscriptions(to: &output)
-      announce(asking: hasConnected ? Self.numbersToken : Self.presenceToken)
-      hasConnected = true
-      incidents.append(.connected)
-    }
-
-    /// The server has changed what it takes.
-    mutating func updated(_ info: ServerInfo) { if server != nil { server = info } }
-
-    /// - Parameter isRepeated: Whether connections have ended as soon as they were open, one after
-    ///   another.
-    mutating func disconnected(_ reason: String, isRepeated: Bool = false) {
-      guard server != nil else { return incidents.append(.disconnected(reason)) }
-      server = nil
-      let sent = endConnection()
-      // Also those that the server had taken, which it may not have sent to a relay.
-      let waiting = outbox.waitingRequests
-      endRequests(sent + requests.open.filter { !waiting.contains($0) })
-      hasNewPeers = false
-      presence.disconnect()
-      incidents += [.peers([]), .disconnected(reason, isInterruption: !isRepeated)]
-    }
-
-    /// Handles the end of a connection that another one takes the place of: what was sent on it is sent
-    /// again, or has failed.
-    mutating func lost() { endRequests(endConnection()) }
-
-    /// - Returns: The requests that were sent, and that the server may not have.
-    private mutating func endConnection() -> [UInt64] {
-      output.clear()
-      changeReceivers { $0.disconnected() }
-      (pingNumber, answeredPings, ending) = (0, 0, [:])
-      (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
-      return outbox.disconnect()
-    }
-
-    private mutating func endRequests(_ correlations: [UInt64]) {
-      for correlation in correlations.sorted() where requests.ended(correlation) {
-        incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
-      }
-    }
-
-    // MARK: Sending
-
-    /// Writes what waits, as far as the window allows, and pings.
-    ///
-    /// - Returns: The mark up to which each ping confirms, and whether there is more to write.
-    mutating func write() -> (pings: [UInt64], goesOn: Bool) {
-      guard let server else { return ([], false) }
-      var (pings, written): ([UInt64], Int) = ([], 0)
-      while let item = nextItem() {
-        written += item.length
-        if item.size > server.maxPayload {
-          refuseLast(item, server)
-        } else if item.kind != .flush {
-          outbox.write(item, to: &output)
-          bytesSincePing += Int(item.size)
-          if item.kind == .post {
-            sentCount += 1
-            if durable != nil, storing == nil { storing = 0 }
-          }
-        }
-        // Stored posts are confirmed one by one.
-        switch item.kind {
-        case .post: break
-        case .flush: wantsPing = true
-        case .request, .reply: if durable != nil { wantsPing = true }
-        }
-        if durable == nil, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
-        if written >= Self.outputSize { break }
-      }
-      outbox.endRun(to: &output)
-      // Posts before a flush may have been dropped.
-      report(flushed: outbox.popConfirmed())
-      writeStreamRequests()
-      if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
-        pings.append(writePing())
-      }
-      return (pings, written >= Self.outputSize)
-    }
-
-    /// The next item to write: of posts that no stream takes, only the oldest, from time to time.
-    private mutating func nextItem() -> Outbox.Item? {
-      if durable?.isStreamUnknown == true { return nil }
-      if vain?.mayTry == false { return nil }
-      let item = outbox.next()
-      if item?.kind == .post { vain?.mayTry = false }
-      return item
-    }
-
-    /// - Returns: The mark up to which the answer confirms.
-    private mutating func writePing() -> UInt64 {
-      outbox.endRun(to: &output)
-      output.writePing()
-      pingNumber += 1
-      (wantsPing, bytesSincePing) = (false, 0)
-      return outbox.sentMark
-    }
-
-    /// The server doesn't take as much as the item that was sent last has.
-    private mutating func refuseLast(_ item: Outbox.Item, _ server: ServerInfo) {
-      guard let subject = outbox.dropLast() else { return }
-      let reason =
-        "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
-        + "the server takes \(server.maxPayload) at the most."
-      // The sender of a request learns of it.
-      if item.kind != .request { incidents.append(.refused(subject: subject, reason)) }
-      switch item.kind {
-      // The attempt is over, and the next post is the oldest.
-      case .post where vain != nil: (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
-      case .request where requests.ended(item.token):
-        incidents.append(
-          .reply(correlation: item.token, .refused, payload: Array(reason.utf8)))
-      case .reply:
-        // The asking client must learn of it.
-        let text = Array("The answer is longer than the server takes.".utf8)
-        outbox.endRun(to: &output)
-        output.writePublish(subject, headers: Self.answerHeaders(failure: text), payload: text)
-      default: break
-      }
-    }
-
-    /// The server has taken all up to a mark.
-    ///
-    /// - Parameter isOwnPing: Whether it has answered a ping that the session wrote.
-    mutating func confirmed(_ mark: UInt64, isOwnPing: Bool = true) {
-      if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
-      if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
-      readMark = max(readMark, mark)
-      report(flushed: outbox.confirm(through: mark))
-      // The server has been asked once more since the requested subscriptions are in force.
-      if isReady { report(flushed: heldFlushes.takeAll()) }
-    }
-
-    /// Whether the requested subscriptions are in force.
-    var isReady: Bool {
-      (durable?.isReady ?? true) && shared.values.allSatisfy(\.isReady)
-    }
-
-    mutating func report(flushed tokens: [UInt64]) {
-      let isReady = self.isReady
-      for token in tokens {
-        if !isReady, flushesOfPatterns.contains(token) {
-          heldFlushes.append(token)
-        } else {
-          flushesOfPatterns.remove(token)
-          incidents.append(.flushed(token))
-        }
-      }
-    }
-  }
-
-  extension [UInt64] {
-    fileprivate mutating func takeAll() -> Self {
-      defer { self = [] }
-      return self
-    }
-  }
-
-  extension [RelayIncident] {
-    /// Adds a loss; several of one kind in a row are one.
-    mutating func addLoss(
-      sender: UInt64, _ subject: String, _ count: Int, _ reason: String
-    ) {
-      guard case .lost(sender, subject, .some(let before), reason)? = last else {
-        return append(.lost(sender: sender, subject: subject, count: count, reason))
-      }
-      self[self.count - 1] = .lost(
-        sender: sender, subject: subject, count: before + count, reason)
     }
   }
 #endif

@@ -58,7 +58,7 @@
         headers.append(mark: mark, seal)
         headers.append("\r\n")
       }
-      headers.appendHeaderEnd()
+      headers.append("\r\n")
       bytes.removeAll(keepingCapacity: true)
       bytes += line
       if sender.isStored {

@@ -70,24 +70,7 @@
       return old?.name != line.name || old?.processID != line.processID
     }
 
-    /// How long a relay counts as present after a message.
-    private static let messageSeconds = 30
-
-    /// Notes that a message arrived from a relay.
-    ///
-    /// - Returns: Whether the list has changed.
-    mutating func heard(from sender: UInt64, name: @autoclosure () -> String) -> Bool {
-      guard let deadline = peers[sender]?.deadline else {
-        let (text, seconds) = (name(), Self.messageSeconds / 3)
-        guard Self.isName(text) else { return false }
-        return heard(Line(id: sender, processID: 0, seconds: seconds, name: text))
-      }
-      // Written once a second at the most, however many messages there are.
-      if deadline < hearing + Self.messageSeconds {
-        peers[sender]?.deadline = hearing + Self.messageSeconds
-      }
-      return false
-    }
+    func has(_ sender: UInt64) -> Bool { peers[sender] != nil }
 
     /// One second has passed.
     ///

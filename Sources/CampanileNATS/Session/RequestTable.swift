@@ -1,49 +1,40 @@
 #if NATS
-  import NIOCore
-
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
-    private struct Asked {
-      let subject: String
-      /// The request, if the relay itself may answer it.
-      var own: Own?
-    }
-
-    /// A request that the relay itself may answer.
-    struct Own {
+    /// A request of the relay's own.
+    struct Asked {
       let subject: String
       let version: UInt32
-      let payload: [UInt8]
+      /// The content, if the relay itself may answer the request, and has not been asked yet.
+      var own: [UInt8]?
+      /// Whether it has been sent to a server.
+      var isSent = false
     }
 
     /// The requests of the relay's own.
     private var asked: [UInt64: Asked] = [:]
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
-    /// The numbers of all of them, oldest first, and of some that have been answered.
-    private var order = CircularBuffer<UInt64>()
-    private var last: UInt64 = 0
+    /// The number of the last one, and one that is not above that of the oldest.
+    private var (last, oldest) = (UInt64(0), UInt64(1))
     /// The number of requests that may be open; beyond that, the oldest one is not answered.
     static let limit = 65_536
-    /// How many numbers are kept to find the oldest one.
-    var orderCount: Int { order.count }
 
     // MARK: Sent
 
-    mutating func ask(_ correlation: UInt64, _ subject: String, own: Own? = nil) {
-      asked[correlation] = Asked(subject: subject, own: own)
+    mutating func ask(_ correlation: UInt64, _ request: Asked) { asked[correlation] = request }
+
+    /// Takes a request that has no other answerer, and its content.
+    mutating func takeOwn(_ correlation: UInt64) -> (Asked, payload: [UInt8])? {
+      guard let request = asked[correlation], let payload = request.own else { return nil }
+      asked[correlation]?.own = nil
+      return (request, payload)
     }
 
-    /// Takes a request that has no other answerer.
-    ///
-    /// - Returns: The request, if the relay itself may answer it, and has not been asked yet.
-    mutating func takeOwn(_ correlation: UInt64) -> Own? {
-      defer { asked[correlation]?.own = nil }
-      return asked[correlation]?.own
-    }
+    mutating func wasSent(_ correlation: UInt64) { asked[correlation]?.isSent = true }
 
-    /// The requests that are open, oldest first.
-    var open: [UInt64] { asked.keys.sorted() }
+    /// The open requests that have been sent.
+    var sent: [UInt64] { asked.filter(\.value.isSent).map(\.key) }
 
     func isOpen(_ correlation: UInt64) -> Bool { asked[correlation] != nil }
 
@@ -64,9 +55,10 @@
       if !NATSSubject.isName(reply) { return nil }
       last += 1
       replies[last] = reply
-      order.append(last)
-      while replies.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
-      if order.count > 2 * Self.limit { order.removeAll { replies[$0] == nil } }
+      while replies.count > Self.limit {
+        replies[oldest] = nil
+        oldest += 1
+      }
       return last
     }
 

@@ -1,6 +1,5 @@
 #if NATS
   public import CampanileRelay
-  import Dispatch
 
   extension Relay.Transport {
     /// Connects through NATS servers, on any hosts.
@@ -18,8 +17,8 @@
     ///     connection that must be encrypted. The default port is 4222. An address may contain a
     ///     name and a password, `nats://name:password@host`, or a token, `nats://token@host`. The
     ///     relay uses them for all its servers, so addresses with different ones are invalid. If an
-    ///     address is invalid, the relay never connects, and its state is
-    ///     ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
+    ///     address is invalid, the relay does not connect until `reconnect(to:)` has given it other
+    ///     ones, and its state is ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
     ///   - options: How the relay authenticates, encrypts, stores and logs.
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       nats(servers, options: options)
@@ -28,16 +27,14 @@
     /// A transport with an array of options.
     package static func nats(_ servers: String, options: [NATSOption]) -> Self {
       Self { name, buffering in
+        var configuration = NATSConfiguration()
         do throws(NATSAddressError) {
-          var configuration = try NATSConfiguration(servers: servers)
-          for option in options { option.apply(&configuration) }
-          return NATSLink(configuration, name: name, buffering)
+          configuration = try NATSConfiguration(servers: servers)
         } catch {
-          var configuration = NATSConfiguration()
-          for option in options { option.apply(&configuration) }
-          return BrokenLink(
-            error.description, LinkObserver(relay: name, configuration.logger))
+          configuration.mistake = error.description
         }
+        for option in options { option.apply(&configuration) }
+        return NATSLink(configuration, name: name, buffering)
       }
     }
   }
@@ -57,6 +54,8 @@
     /// No message that was posted is lost, because the relay sends waiting and unconfirmed messages
     /// on the next connection, for which flushes wait. Messages that other relays send before that
     /// connection are lost, unless a stream stores them, and are counted like those of any gap.
+    /// Requests of others, and messages to a group that no stream stores, are not counted if they
+    /// are lost on their way to the relay; while it changes servers, that may be those of seconds.
     /// Open requests end with ``/CampanileRelay/RelayError/Code/disconnected``.
     ///
     /// Without a connection, the relay gives up an attempt that has begun, and tries the next
@@ -91,28 +90,5 @@
       let configuration = try NATSConfiguration(servers: servers)
       (link as? NATSLink)?.reconnect(to: configuration)
     }
-  }
-
-  /// A link without a valid address: it reports the reason, and never connects.
-  private final class BrokenLink: RelayLink {
-    let queue = DispatchQueue(label: "campanile.relay.nats")
-    let step: UInt64 = 0
-    private let reason: String
-    private let observer: LinkObserver
-
-    init(_ reason: String, _ observer: LinkObserver) {
-      (self.reason, self.observer) = (reason, observer)
-    }
-
-    func start(_ receiver: any RelayReceiver) {
-      queue.async { [reason, observer] in
-        observer.happened(.disconnected(reason))
-        receiver.receive([.disconnected(reason)])
-      }
-    }
-
-    func perform(_ operations: [RelayOperation]) {}
-    func setReading(_ reads: Bool) {}
-    func stop() {}
   }
 #endif

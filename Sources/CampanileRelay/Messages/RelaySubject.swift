@@ -113,20 +113,24 @@ package enum SubjectName {
   }
 
   /// The text of a token, or `nil` if its percent signs do not encode UTF-8.
-  package static func unescaped(_ token: Substring) -> String? {
-    if token == "%" { return "" }
+  ///
+  /// - Parameter isLenient: Whether other percent signs stand for themselves.
+  package static func unescaped(_ token: Substring, isLenient: Bool = false) -> String? {
+    if token == "%", !isLenient { return "" }
     var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], token.utf8[...])
     while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
       // A number may have a sign, and an escape may not.
-      guard rest.count >= 2, rest.prefix(2).allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+      if byte == UInt8(ascii: "%"), rest.count >= 2,
+        rest.prefix(2).allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
         let value = UInt8(Substring(rest.prefix(2)), radix: 16)
-      else { return nil }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else if byte == UInt8(ascii: "%"), !isLenient {
+        return nil
+      } else {
+        bytes.append(byte)
+      }
     }
     return String(validating: bytes, as: UTF8.self)
   }

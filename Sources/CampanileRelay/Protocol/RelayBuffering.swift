@@ -5,7 +5,7 @@ import Campanile
 /// The hub stores the messages to a process that does not read, with the policy of that process's
 /// own relay. A process stores the messages that it posts until they can be sent. The policy holds
 /// for them until the relay begins to encode them, and their strings and arrays are not counted
-/// until then; encoded messages, on one host, are dropped from the oldest on.
+/// until then; encoded messages are dropped from the oldest on.
 ///
 /// On one host, a process also stores as many bytes of messages that it has sent and received, from
 /// which other processes receive the messages that they lack when the hub dies. With a smaller
@@ -18,7 +18,6 @@ public struct RelayBuffering: Sendable, Hashable {
 
   let policy: Policy
   package let byteCount: Int
-  package var keepsNewest: Bool { policy == .newest }
 
   /// Keeps the newest messages, up to this many bytes.
   ///

@@ -87,8 +87,10 @@ final class Routes: Sendable {
     /// Whether no more requests are wanted, even if an observer asks for some.
     var isAnsweringOver = false
     var peers: [UInt64: RelayPeer] = [:]
-    /// The sender of stored messages, which may have left long ago.
+    /// The sender of the last messages, which may have left long ago.
     var sender: RelayPeer?
+
+    func peer(_ id: UInt64) -> RelayPeer? { peers[id] ?? (sender?.id == id ? sender : nil) }
   }
 
   /// A route, and its place in the order in which all were added.
@@ -214,9 +216,9 @@ final class Routes: Sendable {
         if state.found.count >= Self.limit { state.found = [:] }
         state.found[name] = routes
       }
-      let peer = state.peers[sender] ?? (state.sender?.id == sender ? state.sender : nil)
       return Heading(
-        text, routes, peer ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false),
+        text, routes,
+        state.peer(sender) ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false),
         generation.load(ordering: .relaxed))
     }
   }
@@ -240,7 +242,7 @@ final class Routes: Sendable {
     }
   }
 
-  func peer(_ id: UInt64) -> RelayPeer? { state.withLock { $0.peers[id] } }
+  func peer(_ id: UInt64) -> RelayPeer? { state.withLock { $0.peer(id) } }
 }
 
 extension Routes.Route {

@@ -15,7 +15,7 @@
       let address = try #require(configuration.servers.first)
       let read = Locked<[NATSConnection.Event]>([])
       let handler = FrameHandler(
-        address, configuration.tls, certificateName: nil, reason: EndReason()
+        address, configuration.tls, certificateName: nil, fail: { _ in }
       ) { frames, count in
         read.withLock { $0.append(.frames(frames, byteCount: count, .init())) }
       }

@@ -21,14 +21,12 @@
   struct LinkStateTests {
     private var link: LinkState
     private let first = NATSConnection(EmbeddedChannel())
-    private let backlog = NATSConnection.Backlog()
-    private let second: NATSConnection
+    private let second = NATSConnection(EmbeddedChannel())
 
     /// A link whose first server has said that it ends soon, and that is connected to the second one.
     init() throws { try self.init(pingInterval: 10) }
 
     private init(pingInterval: Int) throws {
-      second = NATSConnection(EmbeddedChannel(), backlog)
       var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
       configuration.pingInterval = pingInterval
       link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
@@ -54,7 +52,7 @@
     private func effects(_ link: inout LinkState) -> (sent: [String], closed: [Int]) {
       let effects = link.takeEffects()
       func number(_ connection: NATSConnection) -> Int { connection === first ? 1 : 2 }
-      let sent = effects.sends.flatMap { connection, bytes, _ in
+      let sent = effects.sends.flatMap { connection, bytes in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0 == "PING" || $0.hasPrefix("SUB x") || $0.hasPrefix("HPUB") }
           .map { "\(number(connection)): \($0.prefix(6))" }
@@ -353,28 +351,33 @@
         link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
       }
       let effects = link.takeEffects()
-      #expect(effects.closes.isEmpty && effects.messageCount == 0 && backlog.reads)
+      #expect(effects.closes.isEmpty && effects.messageCount == 0)
       link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
     }
 
-    @Test("R6 If the second server sends much, it waits until the first one has sent its rest")
+    @Test("R6 The second server is not read until the first one has sent its rest")
     func holdsMuch() {
       var link = link
       link.perform([.subscribe("x")])
       for _ in 1...2 { receive(.pong, from: 2, &link) }
       #expect(effects(&link).sent == ["1: PING", "2: PING", "2: SUB x "])
+      #expect(!second.reads)
+      // What has been read before waits.
       receiveMuch(&link)
-      #expect(!backlog.reads)
       for reads in [false, true] {
         for connection in link.setReading(reads) { connection.setReading(reads) }
-        #expect(!backlog.reads)
+        #expect(!second.reads)
       }
+      // Another thread applies late what was wanted before.
+      second.setReading(true)
+      receive(.ok, from: 2, &link)
+      #expect(!second.reads)
       #expect(effects(&link) == ([], []))
       receive(.pong, from: 1, &link)
       let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
-      #expect(backlog.reads)
+      #expect(second.reads)
     }
 
     @Test("R6 A second server that waits for the first one is not left as if it were silent")
@@ -394,6 +397,24 @@
       #expect(effects.messageCount == 5)
     }
 
+    @Test("A long message is waited for, and what else arrives does not hide that a pull is gone")
+    func longMessage() throws {
+      let stage = try Self(pingInterval: 100)
+      var link = try stage.pulling()
+      for _ in 1...50 {
+        stage.receive(from: 1, &link)
+        link.tick()
+        #expect(link.session.isReady)
+      }
+      for _ in 1...20 {
+        stage.receive(from: 1, &link)
+        stage.receive(.ok, from: 1, &link)
+        stage.receive(from: 1, &link)
+        link.tick()
+      }
+      #expect(!link.session.isReady)
+    }
+
     @Test("R6 A relay that takes nothing does not read the second server after the first has gone")
     func takesNothing() {
       var link = link
@@ -401,7 +422,7 @@
       for connection in link.setReading(false) { connection.setReading(false) }
       link.handle(.closed(nil), of: 1)
       #expect(link.session.server != nil)
-      #expect(!backlog.reads)
+      #expect(!second.reads)
     }
 
     @Test("R6 If the second server sends much before it confirms anything, the first one is left")
@@ -414,7 +435,29 @@
       let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
-      #expect(backlog.reads)
+      #expect(second.reads)
+    }
+
+    @Test("A second server that sends much before it accepts the relay does not get the relay")
+    func muchBeforeAccepting() {
+      var link = link
+      for _ in 1...5 { link.handle(.frames([.ok], byteCount: 1_000_000, .init()), of: 2) }
+      #expect(link.takeEffects().closes.isEmpty)
+      #expect(link.session.server != nil)
+    }
+
+    @Test("A relay whose servers were mistaken connects to others")
+    func mistakenServers() throws {
+      var configuration = NATSConfiguration()
+      configuration.mistake = "There is no such server."
+      // They have nothing in common, so each may forward what another one has received.
+      #expect(configuration.step != configuration.step)
+      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      let effects = link.takeEffects()
+      #expect(effects.connects.isEmpty && effects.wait == nil && effects.incidents.count == 1)
+      link.reconnect(to: try NATSConfiguration(servers: "nats://c:1"))
+      #expect(link.takeEffects().connects.map(\.address.host) == ["c"])
     }
 
     @Test("If the first server ends before the second one is open, that one is waited for")
@@ -433,29 +476,29 @@
   struct BacklogTests {
     @Test("R6 Nothing more is read while four megabytes wait, or while the relay takes nothing")
     func limit() {
-      let backlog = NATSConnection.Backlog()
-      for _ in 1...4 { backlog.arrived(1 << 20) }
-      #expect(backlog.reads)
-      backlog.arrived(1)
-      #expect(!backlog.reads)
-      backlog.set(false)
-      backlog.taken(4 << 20)
-      #expect(!backlog.reads)
-      backlog.set(true)
-      #expect(backlog.reads)
+      let connection = NATSConnection()
+      for _ in 1...4 { connection.arrived(1 << 20) }
+      #expect(connection.reads)
+      connection.arrived(1)
+      #expect(!connection.reads)
+      connection.setReading(false)
+      connection.taken(4 << 20)
+      #expect(!connection.reads)
+      connection.setReading(true)
+      #expect(connection.reads)
     }
 
     @Test("R6 Nothing more is read of a server that does not read the answers")
     func unwritten() {
-      let backlog = NATSConnection.Backlog()
+      let connection = NATSConnection()
       // All posts that may be unconfirmed do not count as too much.
-      backlog.sent(8 << 20)
-      #expect(backlog.reads)
-      for _ in 1...100_000 { backlog.sent(5) }
-      #expect(!backlog.reads)
-      backlog.written(8 << 20)
-      for _ in 1...100_000 { backlog.written(5) }
-      #expect(backlog.reads)
+      connection.sent(8 << 20)
+      #expect(connection.reads)
+      for _ in 1...100_000 { connection.sent(5) }
+      #expect(!connection.reads)
+      connection.written(8 << 20)
+      for _ in 1...100_000 { connection.written(5) }
+      #expect(connection.reads)
     }
   }
 
@@ -483,7 +526,7 @@
       info.hasHeaders = true
       link.handle(.connected(NATSConnection(EmbeddedChannel())), of: number)
       link.handle(.frames([.info(info), .pong], byteCount: 0, .init()), of: number)
-      return link.takeEffects().sends.flatMap { _, bytes, _ in
+      return link.takeEffects().sends.flatMap { _, bytes in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0.hasPrefix("HPUB") || $0.hasPrefix("SUB x") }.map(String.init)
       }

@@ -1,4 +1,5 @@
 #if NATS
+  import CampanileRelay
   import NIOCore
   import Testing
 
@@ -152,17 +153,15 @@
     }
 
     @Test("An envelope says the same when it is read")
-    func envelope() {
-      var bytes: [UInt8] = []
-      bytes.appendHeaderStart()
-      bytes.appendEnvelope(
-        sender: "ff", number: 12, since: 3, version: 4, name: "a%20b", path: [1, .max])
-      bytes.appendHeaderEnd()
-      let headers = HeaderBlock(bytes: bytes)
-      #expect(
-        Envelope(headers)
-          == Envelope(
-            sender: 255, number: 12, since: 3, version: 4, name: "a b", path: [1, .max]))
+    func envelope() throws {
+      var head = PostHead(
+        .init(id: "ff", name: "a%20b", acknowledgments: "", seal: ReplySeal(), isStored: false))
+      head.begin(.init(subject: "a", version: 4, path: [1, .max]))
+      head.write(number: 12, since: 3, mark: 1, count: 0)
+      let headers = HeaderBlock(bytes: Array(head.bytes.suffix(head.headerCount)))
+      let envelope = try #require(Envelope(headers))
+      #expect((envelope.sender, envelope.number, envelope.since) == (255, 12, 3))
+      #expect((envelope.version, envelope.name, envelope.path) == (4, "a b", [1, .max]))
     }
 
     @Test(

@@ -14,11 +14,21 @@
       append(posts, dropped: dropped)
     }
 
-    fileprivate init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
+    /// The bytes of the frames that are kept.
+    var frameMemory: Int {
+      let waiting = rest.compactMap { if case .other(let item) = $0 { item } else { nil } }
+      let pieces = (Array(sent) + front + again + waiting).compactMap(\.frame.piece)
+      return pieces.reduce(into: [ObjectIdentifier: Int]()) {
+        $0[ObjectIdentifier($1)] = $1.bytes.count
+      }
+      .values.reduce(0, +)
+    }
+
+    fileprivate init(limit: Int, isStored: Bool = false) {
       self.init(
         PostHead.Sender(
           id: "x", name: "y", acknowledgments: "z", seal: ReplySeal(), isStored: isStored),
-        keepsNewest: keepsNewest, limit: limit)
+        limit: limit)
     }
 
     fileprivate mutating func append(_ kind: Kind, _ correlation: UInt64 = 0) {
@@ -55,7 +65,7 @@
 
     @Test("What was not confirmed is sent again, in order, but for requests and replies")
     func again() {
-      var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
+      var outbox = Outbox(limit: 1 << 20)
       for number in 1...3 { outbox.append(number) { _ in } }
       outbox.append(.request, 7)
       outbox.append(.reply)
@@ -71,28 +81,28 @@
 
     @Test("A mark above what was sent confirms no more than that")
     func earlyMark() {
-      var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
+      var outbox = Outbox(limit: 1 << 20)
       outbox.appendFlush(1)
       #expect(outbox.confirm(through: 100) == [])
       #expect(sendAll(&outbox) == ["flush 1"])
       #expect(outbox.confirm(through: 100) == [1])
     }
 
-    @Test("Without room the oldest go, or the newest, and each is told", arguments: [true, false])
-    func bounded(keepsNewest: Bool) {
-      var outbox = Outbox(keepsNewest: keepsNewest, limit: 10_020)
+    @Test("Without room the oldest go, and each is told")
+    func bounded() {
+      var outbox = Outbox(limit: 10_020)
       var dropped: [String] = []
       outbox.appendFlush(1)
       for number in 1...20 { outbox.append(number, bytes: 872) { dropped.append($0) } }
       let all = (1...20).map { "\($0)" }
       let (first, last) = (Array(all[..<10]), Array(all[10...]))
-      #expect(dropped == (keepsNewest ? first : last))
-      #expect(sendAll(&outbox) == ["flush 1"] + (keepsNewest ? last : first))
+      #expect(dropped == first)
+      #expect(sendAll(&outbox) == ["flush 1"] + last)
     }
 
     @Test("No more than a window is sent without being confirmed")
     func window() {
-      var outbox = Outbox(keepsNewest: true, limit: 64 << 20)
+      var outbox = Outbox(limit: 64 << 20)
       for number in 0..<20 { outbox.append(number, bytes: 1 << 20) { _ in } }
       #expect(sendAll(&outbox).count == 4)
       #expect(sendAll(&outbox).isEmpty)
@@ -106,7 +116,7 @@
   extension OutboxTests {
     @Test("R6 However many are dropped without a connection, no more than the limit is kept")
     func droppedMemory() {
-      var outbox = Outbox(keepsNewest: true, limit: 100_401)
+      var outbox = Outbox(limit: 100_401)
       for number in 1...100 { outbox.append(number, bytes: 872) { _ in } }
       outbox.appendFlush(1)
       // Some have been sent, and are to be sent again.
@@ -122,9 +132,9 @@
       #expect(outbox.isEmpty)
     }
 
-    @Test("R6 Names and paths count, too", arguments: [true, false], [true, false])
-    func longNames(keepsNewest: Bool, together: Bool) {
-      var outbox = Outbox(keepsNewest: keepsNewest, limit: 100_000)
+    @Test("R6 Names and paths count, too", arguments: [true, false])
+    func longNames(together: Bool) {
+      var outbox = Outbox(limit: 100_000)
       var dropped = 0
       let name = String(repeating: "n", count: 3_000)
       var posts = RelayPosts()
@@ -157,10 +167,9 @@
       #expect(dropped == 75)
     }
 
-    @Test(
-      "R7 Posts that there is no room for leave no gap in the numbers", arguments: [true, false])
-    func droppedNumbers(keepsNewest: Bool) {
-      var outbox = Outbox(keepsNewest: keepsNewest, limit: 1_000)
+    @Test("R7 Posts that there is no room for leave no gap in the numbers")
+    func droppedNumbers() {
+      var outbox = Outbox(limit: 1_000)
       var dropped = 0
       for round in 1...3 {
         for _ in 1...10 {
@@ -210,7 +219,7 @@
   @Suite("What a relay has to send to a stream")
   struct StoredOutboxTests {
     private func outbox() -> Outbox {
-      var outbox = Outbox(keepsNewest: true, limit: 1 << 20, isStored: true)
+      var outbox = Outbox(limit: 1 << 20, isStored: true)
       for number in 1...3 { outbox.append(number) { _ in } }
       outbox.appendFlush(9)
       return outbox
