@@ -322,7 +322,7 @@ extension Route {
         routes[found ?? routes.count - 1][index] = Cursor(unread: group.list)
       }
     }
-    // What they leave would make the others of the target queue.
+    // Messages that they leave would make the others of the target queue.
     let isOrdered = { (route: Route) in
       unsafe route.group._withUnsafeGuaranteedRef { $0.isOrdered }
     }

@@ -1,6 +1,6 @@
 /// A value that is a field of frames.
 ///
-/// What is read is of another process: it is checked, and a fault thrown as a sentence.
+/// Reading checks the bytes, which another process has written, and throws a sentence.
 protocol WireValue {
   init(from reader: inout FrameReader) throws(FrameError)
   func write(to writer: inout FrameWriter)

@@ -18,7 +18,7 @@ final class WaitingCalls: Sendable {
     }
   }
 
-  /// What a relay that is drained waits for.
+  /// The calls that a relay waits for when it is drained.
   enum Open {
     /// An answer that is being made.
     case answer

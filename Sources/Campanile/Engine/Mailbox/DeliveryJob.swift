@@ -15,7 +15,7 @@ public final class DeliveryJob: Sendable {
 
   let urgency: Urgency
   private let mailbox: Mailbox
-  /// What the job does instead of delivering, if anything.
+  /// An action that the job does instead of delivering.
   private let action: (@Sendable () -> Void)?
   /// Whether it has been run, and has nothing to discard.
   private let isDone = Atomic<Bool>(false)
