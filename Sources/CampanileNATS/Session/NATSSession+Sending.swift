@@ -103,7 +103,7 @@
       guard let server else { return ([], false) }
       var (pings, written): ([UInt64], Int) = ([], 0)
       while let item = nextItem() {
-        written += Int(item.frame.length)
+        written += item.length
         if item.size > server.maxPayload {
           refuseLast(item, server)
         } else if item.kind != .flush {

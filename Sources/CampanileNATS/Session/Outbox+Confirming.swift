@@ -33,10 +33,15 @@
     ///
     /// - Returns: How many of those that were sent once are dropped, and the flushes that have ended.
     mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
-      func isRefused(_ item: Item) -> Bool { item.kind == .post && item.subject == subject }
+      func isRefused(_ item: Item) -> Bool {
+        item.kind == .post && frames.subject(item.place) == subject
+      }
       let refused = again.filter(isRefused)
       if !refused.isEmpty { again.removeAll(where: isRefused) }
-      for item in refused { waitingBytes -= Int(item.cost) }
+      for item in refused {
+        waitingBytes -= Int(item.cost)
+        frames.forget(item.place)
+      }
       var count = refused.count
       for offset in 0..<sent.count where self.subject(at: offset) == subject {
         confirm(at: offset)
@@ -64,7 +69,7 @@
       sentBytes -= Int(item.cost)
       if item.kind == .post { sentPosts -= 1 }
       // Its frame is not kept while an earlier item waits to be confirmed.
-      sent[offset: offset].frame.piece = nil
+      if item.kind != .flush { frames.forget(item.place) }
     }
 
     /// Removes what is confirmed, with all before it.
@@ -92,7 +97,7 @@
 
     func subject(at offset: Int) -> String? {
       let item = sent[offset: offset]
-      return item.kind == .post && !item.isConfirmed ? item.subject : nil
+      return item.kind == .post && !item.isConfirmed ? frames.subject(item.place) : nil
     }
 
     /// Posts that were sent and not confirmed are to be sent again; requests and replies are not.

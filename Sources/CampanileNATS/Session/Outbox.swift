@@ -13,40 +13,20 @@
       case post, request, reply, flush
     }
 
-    struct Item {
+    struct Item: Equatable {
       var mark: UInt64 = 0
       /// The correlation of a request; the token of a flush.
-      var token: UInt64 = 0
-      var frame = Frame()
+      let token: UInt64
+      let place: FrameStore.Place
       /// The bytes of headers and payload.
-      var size: UInt32 = 0
+      let size: UInt32
       /// The cost of a post.
       var cost: UInt32 = 0
       let kind: Kind
       var isConfirmed = false
 
-      /// The second word of the frame: what it is published to.
-      var subject: String {
-        let bytes = frame.piece?.bytes[frame.range] ?? []
-        let words = bytes.split(
-          separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-        return words.count > 1 ? String(decoding: words[1], as: UTF8.self) : ""
-      }
-    }
-
-    /// The bytes of some frames, one after another, which live as long as an item has one of them.
-    final class Piece {
-      fileprivate(set) var bytes: [UInt8] = []
-    }
-
-    /// The place of a frame; a flush has none.
-    struct Frame {
-      /// Nothing once the item is confirmed.
-      var piece: Piece?
-      var start: UInt32 = 0
-      var length: UInt32 = 0
-
-      var range: Range<Int> { Int(start)..<Int(start + length) }
+      /// The bytes of the frame.
+      var length: Int { Int(place.length) }
     }
 
     /// An item that waits to be sent for the first time.
@@ -56,9 +36,7 @@
       case other(Item)
     }
 
-    /// Where frames are added, and the bytes after which another piece begins.
-    var piece = Piece()
-    static let pieceSize = 56 << 10
+    var frames = FrameStore()
     /// Items that were sent on the present connection.
     var sent = CircularBuffer<Item>()
     /// Waiting items, none of which may be dropped.
@@ -76,7 +54,7 @@
     var isName = false
     var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
-    var run: Frame?
+    var run: FrameStore.Place?
     /// The mark of the next item.
     var nextMark: UInt64 = 1
     /// The bytes of posts that wait.
@@ -119,6 +97,8 @@
     var isEmpty: Bool { itemCount == 0 && posts.isEmpty && rest.isEmpty }
     /// How many items there are, apart from what waits to be sent for the first time.
     var itemCount: Int { sent.count + front.count + again.count }
+    /// The bytes of the frames that are kept.
+    var frameMemory: Int { frames.byteCount }
     /// The mark of the oldest post that is not confirmed, if it has been sent once.
     var oldestPost: UInt64? {
       (sent.first { $0.kind == .post && !$0.isConfirmed } ?? again.first { $0.kind == .post })?.mark
@@ -133,7 +113,8 @@
     // MARK: Keeping
 
     mutating func appendFlush(_ token: UInt64) {
-      rest.append(.other(Item(token: token, kind: .flush)))
+      let nowhere = FrameStore.Place(piece: 0, start: 0, length: 0)
+      rest.append(.other(Item(token: token, place: nowhere, size: 0, kind: .flush)))
     }
 
     /// Keeps a request or a reply.
@@ -145,29 +126,20 @@
     mutating func append(
       _ kind: Kind, correlation: UInt64 = 0, head: [UInt8], payload: [UInt8], size: Int
     ) {
-      let frame = keep(head, payload[...])
+      let place = frames.append(head, payload[...])
       rest.append(
-        .other(Item(token: correlation, frame: frame, size: UInt32(size), kind: kind)))
-    }
-
-    /// Keeps a frame, without its last two bytes, which are those of each frame.
-    private mutating func keep(_ head: [UInt8], _ payload: ArraySlice<UInt8>) -> Frame {
-      let (piece, start) = (piece, piece.bytes.count)
-      piece.bytes += head
-      piece.bytes += payload
-      piece.bytes.append(UInt8(ascii: "\r"))
-      piece.bytes.append(UInt8(ascii: "\n"))
-      let end = piece.bytes.count
-      if end >= Self.pieceSize {
-        self.piece = Piece()
-        self.piece.bytes.reserveCapacity(Self.pieceSize + Self.pieceSize / 8)
-      }
-      return Frame(piece: piece, start: UInt32(start), length: UInt32(end - start))
+        .other(Item(token: correlation, place: place, size: UInt32(size), kind: kind)))
     }
 
     /// Forgets requests and flushes that no task waits for, if they have not been sent.
     mutating func forget(_ tokens: Set<UInt64>) {
       func isOver(_ item: Item) -> Bool { tokens.contains(item.token) }
+      let waiting = rest.compactMap { if case .other(let item) = $0 { item } else { nil } }
+      for items in [waiting, Array(front), Array(again)] {
+        for item in items where isOver(item) && item.kind == .request && !item.isConfirmed {
+          frames.forget(item.place)
+        }
+      }
       rest.removeAll { if case .other(let item) = $0 { isOver(item) } else { false } }
       front.removeAll(where: isOver)
       again.removeAll(where: isOver)
@@ -188,7 +160,8 @@
             continue
           }
           waitingBytes -= Int(item.cost)
-          dropped(item.subject)
+          dropped(frames.subject(item.place))
+          frames.forget(item.place)
           continue
         }
         // The newest stays, however large it is.
@@ -239,14 +212,15 @@
       let (number, since) = numbers.next(head.subject)
       let (mark, count) = (nextMark, post.payload.count)
       head.write(number: number, since: since, mark: mark, count: count)
-      let frame = keep(head.bytes, posts.bytes[post.payload])
+      let place = frames.append(head.bytes, posts.bytes[post.payload])
       let cost = count + headingCost
       nextMark += 1
       waitingBytes -= cost
       sentBytes += cost
       sentPosts += 1
       return Item(
-        mark: mark, frame: frame, size: isName ? UInt32(head.headerCount + count) : .max,
+        mark: mark, token: 0, place: place,
+        size: isName ? UInt32(head.headerCount + count) : .max,
         cost: UInt32(cost), kind: .post)
     }
 
@@ -268,17 +242,18 @@
 
     /// Writes the frame of an item, at the latest when the run is ended.
     mutating func write(_ item: Item, to output: inout ByteBuffer) {
-      if let run, run.piece === item.frame.piece, run.start + run.length == item.frame.start {
-        self.run?.length += item.frame.length
+      let place = item.place
+      if let run, run.piece == place.piece, run.start + run.length == place.start {
+        self.run?.length += place.length
       } else {
         endRun(to: &output)
-        run = item.frame
+        run = place
       }
     }
 
     /// Writes what has not been written of the items that were to be written.
     mutating func endRun(to output: inout ByteBuffer) {
-      if let run, let piece = run.piece { output.writeBytes(piece.bytes[run.range]) }
+      if let run { frames.write(run, to: &output) }
       run = nil
     }
 
@@ -287,9 +262,11 @@
     /// - Returns: What it was to be published to.
     mutating func dropLast() -> String? {
       guard let item = sent.popLast() else { return nil }
+      let subject = frames.subject(item.place)
       sentBytes -= Int(item.cost)
       if item.kind == .post { sentPosts -= 1 }
-      return item.size == .max ? head.subject : item.subject
+      frames.forget(item.place)
+      return item.size == .max ? head.subject : subject
     }
   }
 #endif

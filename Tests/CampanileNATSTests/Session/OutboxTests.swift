@@ -14,16 +14,6 @@
       append(posts, dropped: dropped)
     }
 
-    /// The bytes of the frames that are kept.
-    var frameMemory: Int {
-      let waiting = rest.compactMap { if case .other(let item) = $0 { item } else { nil } }
-      let pieces = (Array(sent) + front + again + waiting).compactMap(\.frame.piece)
-      return pieces.reduce(into: [ObjectIdentifier: Int]()) {
-        $0[ObjectIdentifier($1)] = $1.bytes.count
-      }
-      .values.reduce(0, +)
-    }
-
     fileprivate init(limit: Int, isStored: Bool = false) {
       self.init(
         PostHead.Sender(
