@@ -112,9 +112,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// made remain, and are delivered.
   ///
   /// The closure may use another current value, and waits for it. If it sets that one, its observers
-  /// run inside the closure. If two threads use each other's state crosswise, each inside an update,
-  /// the program stops with a sentence that says so; to avoid it, read the other state before the
-  /// update.
+  /// run inside the closure. Two threads that use each other's state crosswise, each inside an update,
+  /// wait forever, as with any two locks; to avoid it, read the other state before the update.
   ///
   /// An array is appended to in place, unless something else keeps it: an observer of
   /// ``StateSource/changes`` or with `.distinct`, a delivery that waits, or an observed derived state

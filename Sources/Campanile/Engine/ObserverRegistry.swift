@@ -96,8 +96,6 @@ final class ObserverRegistry: @unchecked Sendable {
     case willTakeBack
     /// A thread that uses a current value has found that a thread updates it, and not which one.
     case willAskForUpdater
-    /// A thread inside an update has said that it waits for another current value.
-    case waitsInsideUpdate
   }
 
   func reach(_ checkpoint: Checkpoint) {

@@ -81,8 +81,6 @@ import Synchronization
   var post: UInt64 = 0
   /// The time that calls nested in the running call have taken.
   var nestedNanoseconds: UInt64 = 0
-  /// How many updates of current values the thread is inside of.
-  var updateCount = 0
   /// The system's number for the thread.
   private(set) var systemNumber: UInt64 = 0
 
@@ -190,7 +188,6 @@ extension ThreadRecord {
     unsafe record.pointee.scope = nil
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
-    unsafe record.pointee.updateCount = 0
     unsafe record.pointee.systemNumber = threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record

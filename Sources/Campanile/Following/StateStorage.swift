@@ -69,12 +69,9 @@ where Update.Value == Value {
     let context = context
     var made: (value: Value, place: Place)?
     defer { if let made { tell(made.value, made.place) } }
-    let updates = ThreadUpdates()
-    return try current.withLock(waiting: { wait($0) }) { head, value in
-      updater.store(updates.thread, ordering: .relaxed)
-      updates.beginUpdate()
+    return try current.withLock { head, value in
+      updater.store(CallingThread.id, ordering: .relaxed)
       defer {
-        updates.endUpdate()
         updater.store(0, ordering: .relaxed)
         if let place = place(value, context, nil, &head) { made = (value, place) }
       }
@@ -83,10 +80,8 @@ where Update.Value == Value {
   }
 
   private func checkAccess() {
-    if updaterNow != 0 { checkUpdater() }
+    if updater.load(ordering: .relaxed) != 0 { checkUpdater() }
   }
-
-  private var updaterNow: UInt { updater.load(ordering: .relaxed) }
 
   /// Runs `body` with the lock held.
   @inline(__always)
@@ -94,18 +89,7 @@ where Update.Value == Value {
     _ body: (inout sending StateHead, inout Value) -> Result
   ) -> Result {
     checkAccess()
-    return current.withLock(waiting: { wait($0) }) { body(&$0, &$1) }
-  }
-
-  /// Waits for another thread, which may be updating the value.
-  @inline(never)
-  private func wait(_ wait: () -> Void) {
-    let updates = ThreadUpdates()
-    if !updates.isInside { return wait() }
-    updates.beginWait { [self] in updaterNow }
-    registry.reach(.waitsInsideUpdate)
-    wait()
-    updates.endWait()
+    return current.withLock { body(&$0, &$1) }
   }
 
   @inline(never)
@@ -115,7 +99,7 @@ where Update.Value == Value {
     // has ended, which may have been the updater.
     let thread = CallingThread.id
     require(
-      updaterNow != thread,
+      updater.load(ordering: .relaxed) != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
   }
 

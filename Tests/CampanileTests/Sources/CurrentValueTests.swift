@@ -78,57 +78,6 @@ struct CurrentValueTests {
     #expect(states[1].value == width * 2_000)
   }
 
-  #if DEBUG
-    @Test("An update that waits for one that itself waits is no circle")
-    func chainedUpdates() {
-      let gates = CheckpointGates()
-      let states = (0..<3).map { CurrentValue($0, registry: gates.makeRegistry()) }
-      let held = Gate()
-      let last = onThread {
-        states[2].update {
-          $0 += 1
-          held.pass()
-        }
-      }
-      held.waitUntilReached()
-      let waits = gates.hold(at: .waitsInsideUpdate)
-      let middle = onThread { states[1].update { value in value += states[2].update { $0 } } }
-      waits.waitUntilReached()
-      let waitsToo = gates.hold(at: .waitsInsideUpdate)
-      let first = onThread { states[0].update { value in value += states[1].update { $0 } } }
-      waitsToo.waitUntilReached()
-      for gate in [held, waits, waitsToo] { gate.open() }
-      for end in [first, middle, last] { end() }
-      #expect(states.map(\.value) == [4, 4, 3])
-    }
-  #endif
-
-  #if os(macOS) || os(Linux)
-    @Test(
-      "Updates that use each other's states crosswise end the program with a sentence",
-      arguments: [2, 3], 0..<3)
-    func crossedUpdates(width: Int, use: Int) async {
-      let result = await #expect(
-        processExitsWith: .failure, observing: [\.standardErrorContent]
-      ) { [width = width as Int, use = use as Int] in
-        let states = (0..<width).map { CurrentValue($0) }
-        let meeting = Meeting(of: width)
-        onThreads(width) { thread in
-          let next = states[(thread + 1) % width]
-          states[thread].update { value in
-            meeting.join()
-            switch use {
-            case 0: value = next.value
-            case 1: next.value = value
-            default: next.update { $0 = value }
-            }
-          }
-        }
-      }
-      expect(result, says: "Two threads wait for each other")
-    }
-  #endif
-
   @Test("K14 an observer receives the values, and of the changes also what it knew before")
   func oldAndNew() {
     let changes = Recorder<ValueChange<Int>>()

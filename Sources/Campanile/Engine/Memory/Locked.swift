@@ -143,10 +143,9 @@ package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   /// As the function of `Locked`.
   @inline(__always)
   borrowing func withLock<Result, Failure: Error>(
-    waiting wait: (_ lock: () -> Void) -> Void,
     _ body: (inout sending First, inout Second) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    try first.withLock(waiting: wait) { first throws(Failure) in
+    try first.withLock { first throws(Failure) in
       try unsafe body(&first, &second.pointee)
     }
   }
