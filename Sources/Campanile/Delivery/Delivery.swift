@@ -52,11 +52,20 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   private init() { place = nil }
 
-  /// - Parameter target: The place, or `nil` for an asynchronous observer.
-  init(
+  private init(
     target: (any DeliveryTarget)?, buffering: Buffering = .unbounded, isOrdered: Bool = false
   ) {
     place = Place(target, buffering, isOrdered: isOrdered)
+  }
+
+  /// On an actor, for an observer that is isolated to it.
+  static func actor(_ instance: some Actor, _ buffering: Buffering) -> Delivery {
+    Delivery(target: TaskTarget.of(instance), buffering: buffering)
+  }
+
+  /// In tasks, for an asynchronous observer.
+  static func asynchronous(_ buffering: Buffering) -> Delivery {
+    Delivery(target: nil, buffering: buffering)
   }
 
   /// On the thread that posts, before the post returns, in the order of registration.

@@ -33,17 +33,7 @@ where Update.Value == Value {
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   func set(_ newValue: Value, trackedBy tracker: DeliveryTracker? = nil) {
-    if tracker == nil && !PostContext.isCarried { return set(newValue, nil, nil) }
-    setInContext(newValue, tracker)
-  }
-
-  @inline(never)
-  private func setInContext(_ newValue: Value, _ tracker: DeliveryTracker?) {
-    set(newValue, context, tracker)
-  }
-
-  @inline(__always)
-  private func set(_ newValue: Value, _ context: PostContext?, _ tracker: DeliveryTracker?) {
+    let context = context
     var other = newValue
     let place = withCurrent { head, value -> Place? in
       swap(&value, &other)
@@ -152,7 +142,7 @@ where Update.Value == Value {
   private func tell(_ new: Value, _ place: Place) {
     if !place.isFirst { return leave(new, place) }
     tell(Update(value: new, revision: place.revision), Post(), limit: place.limit)
-    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
+    end()
   }
 
   /// Reports a set, where it was made, and delivers what waits, unless another thread does.
@@ -180,6 +170,43 @@ where Update.Value == Value {
     Turn.makeCalls(isMine: isMine, willTakeBack: { registry.reach(.willTakeBack) }) { body in
       withCurrent { head, _ in body(&head.turn) }
     }
+  }
+
+  // MARK: Computed changes
+
+  /// Begins a turn, if nothing is ahead of it.
+  ///
+  /// - Returns: Whether the turn has begun. If so, `end()` must follow.
+  func begin() -> Bool { withCurrent { head, _ in head.turn.begin() } }
+
+  /// Makes the calls that were added during the turn, and ends it.
+  func end() {
+    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
+  }
+
+  /// Makes a call in its turn and in the context of a post, whose caller waits for it.
+  func inTurn(_ post: Post, _ call: @escaping () -> Void) {
+    let held = post.hold()
+    withCurrent { head, _ in
+      head.turn.add {
+        post.context.restore(around: call)
+        withExtendedLifetime(held) {}
+      }
+    }
+    makeCalls()
+  }
+
+  /// Stores a value, and delivers the change, in the turn of this thread.
+  func store(_ newValue: Value, trackedBy tracker: DeliveryTracker?) {
+    var other = newValue
+    let (revision, limit) = withCurrent { head, value in
+      swap(&value, &other)
+      head.revision &+= 1
+      // A follower that registers from here on begins with this value.
+      return (head.revision, registry.now)
+    }
+    let post = tracker == nil ? Post() : Post().tracked(by: tracker)
+    tell(Update(value: newValue, revision: revision), post, limit: limit)
   }
 
   // MARK: The end

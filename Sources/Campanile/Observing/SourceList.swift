@@ -123,7 +123,4 @@ final class ListSignal<Element: Sendable>: SignalBase {
 extension ObserverRegistry {
   /// The events of the source.
   var events: Signal<SourceEvent> { Signal(base: ListSignal(reports.events)) }
-
-  /// The errors that the observers of the source throw.
-  var failures: Signal<ObserverFailure> { Signal(base: ListSignal(reports.failures)) }
 }

@@ -2,24 +2,20 @@
 ///
 /// The subject is not kept alive. Its name is reserved, so no other subject is mistaken for it, and
 /// no weak reference slows it down. Its lifetime, if it has one, ends the registrations.
-enum SourceMessages: Sendable {
-  case all(any MessageSource)
-  case about(SubjectIdentity, EndActions?, any MessageSource)
+struct SourceMessages: Sendable {
+  let source: any MessageSource
+  var subject: SubjectIdentity?
+  var lifetime: EndActions?
 
   /// Registers an observer of the messages of type `M`.
   @inline(__always)
-  consuming func register<M: Sendable>(
+  func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>
   ) -> Registration {
-    // Moved, and not copied. The name is reserved here until the registration has reserved it.
-    switch consume self {
-    case .all(let source):
-      return source.register(request, body, about: nil)
-    case .about(let subject, let lifetime, let source):
-      defer { extendLifetime(subject) }
-      if let lifetime { request.subjectLifetime = lifetime }
-      return source.register(request, body, about: subject.name)
-    }
+    // The name is reserved here until the registration has reserved it.
+    defer { extendLifetime(subject) }
+    request.subjectLifetime = lifetime
+    return source.register(request, body, about: subject?.name)
   }
 }
 
