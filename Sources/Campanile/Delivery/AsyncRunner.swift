@@ -3,31 +3,21 @@
 /// As a target it runs its jobs in such tasks.
 final class AsyncRunner: DeliveryTarget {
   /// Protected by the lock.
-  struct State {
+  private struct State {
     var isEnded = false
-    /// The tasks that have not ended, by their numbers; `nil` for one that is about to be made.
+    /// The tasks that have not ended, by their numbers.
     ///
     /// There are few of them: a more urgent task takes over from the one before.
-    private(set) var tasks: [(number: Int, task: Task<Void, Never>?)] = []
-    private var count = 0
-
-    mutating func reserve() -> Int {
-      count += 1
-      tasks.append((count, nil))
-      return count
-    }
-
-    /// Stores a task that was started, unless it has ended.
-    mutating func store(_ task: Task<Void, Never>, as number: Int) {
-      if let index = tasks.firstIndex(where: { $0.number == number }) { tasks[index].task = task }
-    }
-
-    mutating func end(_ number: Int) { tasks.removeAll { $0.number == number } }
+    var tasks: [(number: Int, task: Task<Void, Never>)] = []
+    var count = 0
   }
 
   private let state = Locked(State())
   /// The values that wait for the observer, whose calls are made one at a time.
   let mailbox: Mailbox
+
+  /// How many tasks have not ended.
+  var taskCount: Int { state.withLock { $0.tasks.count } }
 
   init(_ buffering: Buffering) { mailbox = Mailbox(buffering, clock: nil) }
 
@@ -39,15 +29,17 @@ final class AsyncRunner: DeliveryTarget {
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ priority: TaskPriority, _ operation: @escaping @Sendable () async -> Void) {
-    let number = state.withLock { $0.reserve() }
-    // Detached, because the calls that the poster's task is part of say nothing about this one.
-    let task = Task.detached(priority: priority) {
-      await operation()
-      self.state.withLock { $0.end(number) }
-    }
-    let isEnded = state.withLock { state in
-      state.store(task, as: number)
-      return state.isEnded
+    // Made under the lock, so that it is stored before it ends.
+    let (task, isEnded) = state.withLock { state in
+      state.count += 1
+      let number = state.count
+      // Detached, because the calls that the poster's task is part of say nothing about this one.
+      let task = Task.detached(priority: priority) {
+        await operation()
+        self.state.withLock { $0.tasks.removeAll { $0.number == number } }
+      }
+      state.tasks.append((number, task))
+      return (task, state.isEnded)
     }
     if isEnded { task.cancel() }
   }
@@ -57,7 +49,7 @@ final class AsyncRunner: DeliveryTarget {
     mailbox.close()
     let tasks = state.withLock { state in
       state.isEnded = true
-      return state.tasks.compactMap(\.task)
+      return state.tasks.map(\.task)
     }
     for task in tasks { task.cancel() }
   }

@@ -49,11 +49,6 @@ where Update.Value == Value {
     PostContext.isCarried ? PostContext.current : nil
   }
 
-  /// What the post of a change carries that another thread may deliver, if anything.
-  private func details(in context: PostContext?) -> PostDetails? {
-    context == nil && !registry.isReporting ? nil : registry.makeDetails(context)
-  }
-
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
     let context = context
@@ -123,7 +118,7 @@ where Update.Value == Value {
     _ value: Value, _ place: inout Place, _ context: PostContext?, _ tracker: DeliveryTracker?,
     _ head: inout StateHead
   ) {
-    var details = details(in: context)
+    var details = registry.makeDetails(context)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.details = details
     let update = Update(value: value, revision: place.revision)
@@ -217,13 +212,10 @@ where Update.Value == Value {
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     registry.withState { $0.isFinished = true }
-    withCurrent { head, _ in
-      head.turn.add { [registry, list] in
-        registry.finish([list])
-        if isReleased { registry.finishReports() }
-      }
+    inTurn(Post()) { [registry, list] in
+      registry.finish([list])
+      if isReleased { registry.finishReports() }
     }
-    makeCalls()
   }
 
   // MARK: Observers
@@ -250,7 +242,7 @@ where Update.Value == Value {
   ///
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
-    let details = details(in: context)
+    let details = registry.makeDetails(context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)
       head.turn.add { [registry] in

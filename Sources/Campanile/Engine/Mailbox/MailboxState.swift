@@ -152,13 +152,6 @@ struct MailboxState: ~Copyable {
     return rest.isEmpty ? filling.takeFirst(&envelope) : rest.takeFirst(&envelope)
   }
 
-  /// Moves what waits to an empty batch, the older part first.
-  ///
-  /// Only for a reader of a buffer without a bound: what is in the batch cannot be dropped any more.
-  mutating func readAll(_ batch: inout RecordBuffer) throws(IsEmpty) {
-    if !giveUp(&batch) { throw IsEmpty(isFinal: isClosed) }
-  }
-
   /// Lets the reader wait, unless there is something to read, or the source has ended.
   ///
   /// - Returns: Whether it waits.
