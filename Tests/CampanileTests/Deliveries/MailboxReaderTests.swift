@@ -43,7 +43,7 @@ struct MailboxReaderTests {
   }
 
   @Test("K6 A reader reads what it waited for first, and after the end what is left")
-  func readsInOrder() throws {
+  func readsAwaitedFirst() throws {
     let state = MailboxMachine(.unbounded, isRead: true)
     #expect(state.wait())
     #expect(append(1, to: state).wakes)
