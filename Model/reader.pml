@@ -11,8 +11,7 @@
  *   a wrong order        the values of a poster are read in another order, or twice             (K6)
  *   a full buffer        a value is dropped though the reader waits for it                      (K12)
  *
- * The state, the continuation and what the reader has taken together have a lock each, so a step here is one
- * such section. Without a bound the reader takes all that waits, and reads from that first.
+ * The state and the continuation have a lock each, so a step here is one such section.
  *
  * step NO_WAKING          Engine/Mailbox/MailboxState.swift:admit                      what comes wakes a reader that waits
  * step WAKING_TWICE       Engine/Mailbox/MailboxState.swift:admit                      once
@@ -25,13 +24,9 @@
  * step LATE_CONTINUATION  Delivery/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
  * step NO_GOING_ON        Delivery/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
  * step LEAVING_VALUES     Delivery/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind (run 2)
- * step LEAVING_TAKEN      Delivery/SequenceBuffer.swift:finish                   nor what it has taken together (run 4)
- * step TAKEN_TOO_EARLY    Delivery/SequenceBuffer.swift:finish                   which may be until the state is empty (run 4)
  *
  * run -DPOSTS=3
  * run -DPOSTS=2 -DCANCELED
- * run -DPOSTS=3 -DUNBOUNDED
- * run -DPOSTS=2 -DUNBOUNDED -DCANCELED
  */
 
 #include "steps.h"
@@ -44,8 +39,6 @@
 chan filling = [ROOM] of { byte };
 chan rest = [ROOM] of { byte };
 bool isAwaited, isClosed;
-/* What the reader has taken together. */
-chan together = [ROOM] of { byte };
 
 /* The continuation that the reader left, and whether it was resumed. */
 bool isLeft, isResumed;
@@ -104,17 +97,10 @@ proctype Reader() {
     /* MailboxState.swift: read */
     atomic {
       isFinal = false; isPromised = false;
-      /* MailboxState.swift: readAll */
-      if
-      :: UNBOUNDED && empty(together) && nempty(rest) -> move(rest, together)
-      :: UNBOUNDED && empty(together) && empty(rest) -> move(filling, together)
-      :: else
-      fi;
       message = 0;
       if
-      :: nempty(together) -> together ? message
-      :: empty(together) && nempty(rest) && (empty(filling) || !NEWER_FIRST) -> rest ? message
-      :: empty(together) && nempty(filling) && (empty(rest) || NEWER_FIRST) -> filling ? message
+      :: nempty(rest) && (empty(filling) || !NEWER_FIRST) -> rest ? message
+      :: nempty(filling) && (empty(rest) || NEWER_FIRST) -> filling ? message
       :: else -> isFinal = isClosed
       fi
     }
@@ -141,8 +127,6 @@ proctype Reader() {
   isFinal = false; waits = false
 }
 
-#define giveUp(from) do :: from ? message -> taken-- :: empty(from) -> break od
-
 /* SequenceBuffer.swift: finish; MailboxState.swift: finish, giveUp */
 proctype End() {
   byte message;
@@ -152,13 +136,11 @@ proctype End() {
   when(mustWake && !NO_WAKING_AT_END, wake());
   if
   :: CANCELED && !LEAVING_VALUES ->
-    moved(TAKEN_TOO_EARLY, atomic { giveUp(together) };)
     do
     :: atomic { rest ? message -> taken-- }
     :: atomic { empty(rest) && nempty(filling) -> filling ? message; taken-- }
     :: isEmpty -> break
-    od;
-    when(!LEAVING_TAKEN && !TAKEN_TOO_EARLY, atomic { giveUp(together) })
+    od
   :: else
   fi
 }
@@ -172,6 +154,6 @@ init {
   }
   d_step {
     _nr_pr == 1 ->
-    assert(isEmpty && empty(together) && read == taken)
+    assert(isEmpty && read == taken)
   }
 }

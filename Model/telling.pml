@@ -27,8 +27,8 @@
  * step MISSED_LATER      Engine/Observer.swift:noteMiss             a paused observer misses in the same step
  * step TURNLESS_END      Following/StateStorage.swift:finish        the end waits for its turn (run 2)
  * step NO_TURN           Following/Taps.swift:take                  one thread at a time computes (run 3)
- * step SLOT_TOO_EARLY    Following/Taps.swift:compute               what was received is stored in that turn (run 3)
- * step LEFT_UNCALLED     Following/Taps.swift:take                  a thread that adds an update looks for the turn (run 3)
+ * step SLOT_TOO_EARLY    Following/Taps.swift:store                 what was received is stored in that turn (run 3)
+ * step LEFT_UNCALLED     Following/StateStorage.swift:inTurn        a thread that adds an update looks for the turn (run 3)
  *
  * run -DSETS=2
  * run -DSETS=2 -DFINISHED
@@ -38,7 +38,7 @@
 #include "steps.h"
 
 /* Turn: whether a thread makes calls, and those that wait: two numbers, and the thread that has added them.
- * There is one for each state, and the last is that of `Taps`. */
+ * There is one for each state, and the last is that of the derived state. */
 #define TAPS 2
 bool isTaken[TAPS + 1];
 chan waiting[TAPS + 1] = [8] of { byte, byte, byte };
@@ -154,7 +154,7 @@ proctype Finish() {
 /* The slots of the taps, and what the derived state had last. */
 byte slot[TAPS], last[TAPS];
 
-/* Taps.compute; the values are read one after the other, and the observer is called. */
+/* Taps.store; the values are read one after the other, and the observer is called. */
 inline compute() {
   step(SLOT_TOO_EARLY, slot[tap] = update);
   one = slot[0];

@@ -71,7 +71,7 @@ public final class NotificationCenter: Sendable {
     let (posted, subject) = make(
       notification.name, notification.object, notification.userInfo, about: notification.subject)
     if let recipients = topics.keys.recipients(of: key) {
-      topics.post(posted, about: subject, along: path, to: recipients)
+      topics.keys.post(posted, about: subject, along: path, to: recipients)
     }
     posted.settle()
   }

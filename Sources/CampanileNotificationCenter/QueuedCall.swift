@@ -12,7 +12,7 @@ import Foundation
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let context = PostContext.current
-  private let post = SourceEvent.currentPost
+  private let cause = SourceEvent.Cause.current
   private let waiter: Waiter
 
   private init(_ body: @escaping @Sendable () -> Void, for waiter: Waiter) {
@@ -67,10 +67,8 @@ final class QueuedCall: Sendable {
 
   /// Makes the call as a part of the post, in its context.
   private func makeInPost(_ body: @escaping @Sendable () -> Void) {
-    Self.calls.post { [context, post] in
-      CallingThread.asPart(of: post) {
-        context.restore(around: body)
-      }
+    Self.calls.post { [context, cause] in
+      SourceEvent.Cause.$current.withValue(cause) { context.restore(around: body) }
     }
   }
 

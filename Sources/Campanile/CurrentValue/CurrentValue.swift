@@ -148,8 +148,6 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 }
 
 extension CurrentValue: StateBase {
-  var registries: [ObserverRegistry] { [registry] }
-
   func home(
     _ location: CallSite
   ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?) {
@@ -168,9 +166,6 @@ extension CurrentValue: Traceable, CustomStringConvertible, CustomReflectable {
   public var inspection: SourceInspection {
     SourceInspection(list, named: "CurrentValue of \(Value.self)")
   }
-
-  /// Reports the errors that followers of this state throw; see ``MessageCenter/failures``.
-  public var failures: Signal<ObserverFailure> { registry.failures }
 
   /// The value and the live observations, one per line, as of other sources.
   public var description: String { inspection.named("CurrentValue \(value)").listing }

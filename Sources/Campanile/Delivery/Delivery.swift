@@ -14,14 +14,14 @@ public import Dispatch
 /// | ``target(_:buffering:ordered:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits or runs there |
 ///
 /// With `ordered: true`, a delivery always queues, so the observer never runs before the post returns,
-/// and runs after the others on its target.
+/// and runs after the others that receive the post on its target.
 /// With `buffering:`, the observer has its own bounded buffer for the values that wait while it is
 /// behind. Then its delivery always queues, too, and its order relative to the other observers there
 /// is not promised.
 ///
-/// The observers on one target receive the messages of all threads in one order, and one at a time,
-/// except that an observer with a bounded buffer has its own order. Immediate and queued observers of
-/// one post have no order between them. The poster does not wait for a queued delivery, which is
+/// The observers on one target are called one at a time, and receive the messages of all threads in one
+/// order. Those with `ordered: true` have an order of their own, and so has each observer with a bounded
+/// buffer. Immediate and queued observers of one post have no order between them. The poster does not wait for a queued delivery, which is
 /// checked again when its turn comes, so nothing arrives after the registration or its owner has
 /// ended. A burst of messages wakes the target once.
 ///
@@ -53,11 +53,20 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   private init() { place = nil }
 
-  /// - Parameter target: The place, or `nil` for an asynchronous observer.
-  init(
+  private init(
     target: (any DeliveryTarget)?, buffering: Buffering = .unbounded, isOrdered: Bool = false
   ) {
     place = Place(target, buffering, isOrdered: isOrdered)
+  }
+
+  /// On an actor, for an observer that is isolated to it.
+  static func actor(_ instance: some Actor, _ buffering: Buffering) -> Delivery {
+    Delivery(target: TaskTarget.of(instance), buffering: buffering)
+  }
+
+  /// In tasks, for an asynchronous observer.
+  static func asynchronous(_ buffering: Buffering) -> Delivery {
+    Delivery(target: nil, buffering: buffering)
   }
 
   /// On the thread that posts, before the post returns, in the order of registration.

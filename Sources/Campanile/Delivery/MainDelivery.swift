@@ -16,14 +16,14 @@ public struct MainDelivery: Sendable {
   package init(delivery: Delivery) { self.delivery = delivery }
 
   /// On the main actor.
-  public static let main = MainDelivery(delivery: Delivery(target: QueueTarget.main))
+  public static let main = MainDelivery(delivery: .target(QueueTarget.main))
 
   /// On the main actor, with a buffer for the observer, or always queuing; see ``Delivery``.
   public static func main(
     buffering: Buffering = .unbounded, ordered isOrdered: Bool = false
   ) -> MainDelivery {
     MainDelivery(
-      delivery: Delivery(target: QueueTarget.main, buffering: buffering, isOrdered: isOrdered))
+      delivery: .target(QueueTarget.main, buffering: buffering, ordered: isOrdered))
   }
 }
 

@@ -4,12 +4,6 @@
 /// longer than everything else.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
-  /// The values that the reader of an unbounded buffer has taken, so that it takes the posters' lock
-  /// once for many values.
-  ///
-  /// Locked before the state.
-  private let taken = Locked(RecordBuffer())
-  private let isBounded: Bool
   /// The reader, from before the state says that it waits until it is woken.
   private let reader = Locked<CheckedContinuation<Void, Never>?>(nil)
   private let counters = DeliveryCounters()
@@ -17,7 +11,6 @@ final class SequenceBuffer: Sendable {
   init(_ buffering: Buffering) {
     buffering.checkCapacity()
     state = Locked(MailboxState(buffering, isRead: true))
-    isBounded = buffering != .unbounded
   }
 
   // The stored values have no reader left.
@@ -25,9 +18,7 @@ final class SequenceBuffer: Sendable {
 
   /// The counts of the registration that fills and keeps the buffer.
   var counts: BufferCounts {
-    BufferCounts(counters: counters) { [self] in
-      taken.withLock { taken in taken.count + state.withLock { $0.waitingCount } }
-    }
+    BufferCounts(counters: counters) { [self] in state.withLock { $0.waitingCount } }
   }
 
   func append<Element: Sendable>(_ element: Element) {
@@ -58,16 +49,7 @@ final class SequenceBuffer: Sendable {
   ///
   /// It throws where it might return `nil`: an optional would be one of the types to look up.
   private func read<Element: Sendable>() throws(MailboxState.IsEmpty) -> Element {
-    if isBounded {
-      return try state.withLock { state throws(MailboxState.IsEmpty) in try state.read() }
-    }
-    return try taken.withLock { taken throws(MailboxState.IsEmpty) in
-      if taken.isEmpty {
-        try state.withLock { state throws(MailboxState.IsEmpty) in try state.readAll(&taken) }
-      }
-      var envelope = Envelope()
-      return taken.takeFirst(&envelope)
-    }
+    try state.withLock { state throws(MailboxState.IsEmpty) in try state.read() }
   }
 
   /// Waits until something has arrived, or nothing will arrive any more.
@@ -91,8 +73,5 @@ final class SequenceBuffer: Sendable {
     guard isCancelled else { return }
     var left = RecordBuffer()
     while state.withLock({ $0.giveUp(&left) }) { left.discardAll() }
-    // Last: the reader may have taken the rest meanwhile.
-    taken.withLock { swap(&$0, &left) }
-    left.discardAll()
   }
 }

@@ -8,13 +8,28 @@ final class DerivedNode<Value: Sendable>: Sendable {
   private let tokens: [ObservationToken]
 
   init(_ state: some StateBase<Value>, _ location: CallSite) {
-    let taps = Taps(at: location)
+    let taps = Taps()
     let compute = state.tap(taps)
-    let storage = StateStorage<Value, StateUpdate<Value>>(
-      compute(), ObserverRegistry(upstream: state.registries))
+    let slots = taps.slots
+    // The states report the failures of the observers, too.
+    let registry = ObserverRegistry(upstream: slots.map(\.registry))
+    let storage = StateStorage<Value, StateUpdate<Value>>(compute(), registry)
     self.storage = storage
-    tokens = taps.open(
-      onChange: { post in storage.set(compute(), trackedBy: post.tracker) },
-      onEnd: { storage.finish() })
+    // Nothing else is computed from the value of a single state, so that it can be changed in place.
+    let only = slots.count == 1 ? slots[0] : nil
+    only?.release()
+    let openCount = Locked(slots.count)
+    tokens = slots.map { slot in
+      slot.follow(for: storage, at: location) { tracker in
+        storage.store(compute(), trackedBy: tracker)
+        only?.release()
+      } onEnd: {
+        let isLast = openCount.withLock { count in
+          count -= 1
+          return count == 0
+        }
+        if isLast { storage.finish() }
+      }
+    }
   }
 }

@@ -53,7 +53,6 @@ extension StateSource {
 
 /// A state that is computed from others.
 private final class DerivedState<Value: Sendable>: StateBase {
-  let registries: [ObserverRegistry]
   private let tapAll: @Sendable (Taps) -> @Sendable () -> Value
   /// Computes the value from the only state that this one is derived from; `nil` if there are several.
   private let readDirectly: (@Sendable () -> Value)?
@@ -64,15 +63,8 @@ private final class DerivedState<Value: Sendable>: StateBase {
     of first: any StateBase<First>, _ others: repeat any StateBase<each Other>,
     as make: @escaping @Sendable (First, repeat each Other) -> Value
   ) {
-    var registries = first.registries
     var isMapped = true
-    for other in repeat each others {
-      isMapped = false
-      for registry in other.registries where !registries.contains(where: { $0 === registry }) {
-        registries.append(registry)
-      }
-    }
-    self.registries = registries
+    for _ in repeat each others { isMapped = false }
     let others = (repeat each others)
     let read: @Sendable () -> Value = { make(first.value, repeat (each others).value) }
     readDirectly = isMapped ? read : nil

@@ -31,14 +31,12 @@ extension ObserverRegistry {
 
   private func makePresence(of list: ObserverList) -> PresenceHook {
     let state = CurrentValue(!list.isEmpty)
-    // One thread at a time checks, so that the last check is the newest.
-    let teller = Teller()
+    // In the state's turn, so that the last look is the newest.
     let look: @Sendable () -> Void = { [weak list] in
-      teller.add {
+      state.storage.inTurn(Post()) {
         let isObserved = list.map { !$0.isEmpty } ?? false
-        if state.value != isObserved { state.value = isObserved }
+        if state.value != isObserved { state.storage.store(isObserved, trackedBy: nil) }
       }
-      teller.makeCalls()
     }
     let hook = presence.storeIfNil(
       PresenceHook(state: state, look: look, finish: { state.finish() }))

@@ -199,7 +199,7 @@ extension Route {
 extension ObserverRegistry {
   /// Posts to a list with groups.
   ///
-  /// It leaves one record for each target, and calls the observers that run here. Then it calls the
+  /// It leaves a record for each group of a target, and calls the observers that run here. Then it calls the
   /// observers on a target that the poster is already on.
   // Not specialized: it would be compiled again for the calls of a multicast, which has no targets.
   @inline(never)
@@ -310,7 +310,7 @@ extension Route {
   fileprivate var targetRoutes: [Route] {
     var routes: [Route] = []
     for index in Self.indices where self[index].hasGroups {
-      // The groups of one list have different mailboxes.
+      // The groups of one list have different mailboxes, or differ in whether they are ordered.
       let others = routes.indices
       for group in self[index].listReference.currentGroups?.groups ?? [] {
         let found = others.first {

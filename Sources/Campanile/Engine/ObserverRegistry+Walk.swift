@@ -257,15 +257,14 @@ extension ObserverRegistry {
     _ call: () throws -> Void
   ) {
     let reported =
-      isReporting
-      ? beginReported(observer, observer.registration(id, in: list), post.details) : nil
+      isReporting ? begin(observer, observer.registration(id, in: list), post.details) : nil
     reach(.willCall)
     do {
       if let reported { try reported.around(call) } else { try call() }
     } catch {
       handle(error, of: observer, id, in: list, post)
     }
-    if let reported { endReported(reported) }
+    if reported != nil { end(reported) }
   }
 
   /// Reports that an observer is skipped because it is paused, unless it has ended.

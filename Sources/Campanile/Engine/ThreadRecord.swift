@@ -77,8 +77,6 @@ import Synchronization
   /// The scope that the thread's code is part of, if a source has set one; the source keeps it
   /// alive.
   var scope: Unmanaged<AnyObject>?
-  /// The number of the post whose observer runs, or 0 if that is not reported.
-  var post: UInt64 = 0
   /// The time that calls nested in the running call have taken.
   var nestedNanoseconds: UInt64 = 0
   /// The mark of the thread, if anybody has asked for it; retained here.
@@ -175,7 +173,6 @@ extension ThreadRecord {
     let record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address)!
     // The last owner may have ended in a scope.
     unsafe record.pointee.scope = nil
-    unsafe record.pointee.post = 0
     unsafe record.pointee.nestedNanoseconds = 0
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
@@ -280,26 +277,10 @@ package enum CallingThread {
 
   // SAFETY: in these properties, the record is the thread's own, and no other thread uses the word.
 
-  /// The number of the reported post whose observer the thread runs; 0 if there is none.
-  static var post: UInt64 {
-    get { unsafe ThreadRecord.current.pointee.post }
-    set { unsafe ThreadRecord.current.pointee.post = newValue }
-  }
-
   /// The time of the calls that are nested in the reported call which the thread makes.
   static var nestedNanoseconds: UInt64 {
     get { unsafe ThreadRecord.current.pointee.nestedNanoseconds }
     set { unsafe ThreadRecord.current.pointee.nestedNanoseconds = newValue }
-  }
-
-  /// Runs `body` as part of a reported post.
-  ///
-  /// - Parameter number: The number of the post, or 0.
-  package static func asPart(of number: UInt64, _ body: () -> Void) {
-    let outer = post
-    post = number
-    body()
-    post = outer
   }
 
   /// Runs `body` with `scope` as the scope of the calling thread's code.

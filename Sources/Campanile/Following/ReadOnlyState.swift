@@ -32,8 +32,6 @@ protocol StateBase<Value>: StateReading where Element == Value {
   associatedtype Value: Sendable
 
   var value: Value { get }
-  /// The sources that report the failures of observers of this state and of states derived from it.
-  var registries: [ObserverRegistry] { get }
 
   /// Where an observer is registered, and what it keeps meanwhile.
   ///
@@ -42,9 +40,9 @@ protocol StateBase<Value>: StateReading where Element == Value {
     _ location: CallSite
   ) -> (storage: StateStorage<Value, StateUpdate<Value>>, kept: (any AnyObject & Sendable)?)
 
-  /// Taps the states that this one is derived from.
+  /// Reads the states that this one is derived from.
   ///
-  /// - Returns: A closure that computes the value from the newest values of the taps.
+  /// - Returns: A closure that computes the value from the newest values that the taps have received.
   func tap(_ taps: Taps) -> @Sendable () -> Value
 }
 

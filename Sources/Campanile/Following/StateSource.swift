@@ -3,13 +3,11 @@
 /// A ``CurrentValue`` can be set; its ``ReadOnlyState`` can be read and observed. With `.initial`,
 /// an observer is first called with the current value. With `.distinct`, it receives no value that is
 /// equal to the one before.
-public protocol StateSource<Value>: ObservationSource where Element == Value {
+public protocol StateSource<Value>: ValueChangeSource where Element == Value {
   /// The values that observers receive.
   ///
   /// It has a default, so that a type of your own need not name it.
   associatedtype Element = Value
-  /// The type of the state's value.
-  associatedtype Value: Sendable
 
   /// The read-only view of the state.
   var readOnly: ReadOnlyState<Value> { get }
@@ -38,8 +36,8 @@ extension StateSource {
   public var changes: StateChanges<Value> { StateChanges(base: readOnly.base) }
 }
 
-/// A source of the changes of a state.
-public protocol ValueChangeSource<Value>: ObservationSource where Element == ValueChange<Value> {
+/// A source of the values of a state, or of its changes.
+public protocol ValueChangeSource<Value>: ObservationSource {
   /// The type of the state's value.
   associatedtype Value: Sendable
 }

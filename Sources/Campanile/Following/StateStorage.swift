@@ -59,11 +59,6 @@ where Update.Value == Value {
     PostContext.isCarried ? PostContext.current : nil
   }
 
-  /// What the post of a change carries that another thread may deliver, if anything.
-  private func details(in context: PostContext?) -> PostDetails? {
-    context == nil && !registry.isReporting ? nil : registry.makeDetails(context)
-  }
-
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
     let context = context
@@ -81,10 +76,8 @@ where Update.Value == Value {
   }
 
   private func checkAccess() {
-    if updaterNow != 0 { checkUpdater() }
+    if updater.load(ordering: .relaxed) != 0 { checkUpdater() }
   }
-
-  private var updaterNow: UInt { updater.load(ordering: .relaxed) }
 
   /// Runs `body` with the lock held.
   @inline(__always)
@@ -102,7 +95,7 @@ where Update.Value == Value {
     // has ended, which may have been the updater.
     let thread = CallingThread.id
     require(
-      updaterNow != thread,
+      updater.load(ordering: .relaxed) != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
   }
 
@@ -136,7 +129,7 @@ where Update.Value == Value {
     _ value: Value, _ place: inout Place, _ context: PostContext?, _ tracker: DeliveryTracker?,
     _ head: inout StateHead
   ) {
-    var details = details(in: context)
+    var details = registry.makeDetails(context)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.details = details
     let update = Update(value: value, revision: place.revision)
@@ -185,6 +178,43 @@ where Update.Value == Value {
     }
   }
 
+  // MARK: Computed changes
+
+  /// Begins a turn, if nothing is ahead of it.
+  ///
+  /// - Returns: Whether the turn has begun. If so, `end()` must follow.
+  func begin() -> Bool { withCurrent { head, _ in head.turn.begin() } }
+
+  /// Makes the calls that were added during the turn, and ends it.
+  func end() {
+    if !withCurrent({ head, _ in head.turn.end() }) { makeCalls(isMine: true) }
+  }
+
+  /// Makes a call in its turn and in the context of a post, whose caller waits for it.
+  func inTurn(_ post: Post, _ call: @escaping () -> Void) {
+    let held = post.hold()
+    withCurrent { head, _ in
+      head.turn.add {
+        post.context.restore(around: call)
+        withExtendedLifetime(held) {}
+      }
+    }
+    makeCalls()
+  }
+
+  /// Stores a value, and delivers the change, in the turn of this thread.
+  func store(_ newValue: Value, trackedBy tracker: DeliveryTracker?) {
+    var other = newValue
+    let (revision, limit) = withCurrent { head, value in
+      swap(&value, &other)
+      head.revision &+= 1
+      // A follower that registers from here on begins with this value.
+      return (head.revision, registry.now)
+    }
+    let post = tracker == nil ? Post() : Post().tracked(by: tracker)
+    tell(Update(value: newValue, revision: revision), post, limit: limit)
+  }
+
   // MARK: The end
 
   /// Refuses later observers, and ends the others after the changes that were set before.
@@ -193,13 +223,10 @@ where Update.Value == Value {
   @_semantics("optimize.sil.specialize.generic.never")
   func finish(isReleased: Bool = false) {
     registry.withState { $0.isFinished = true }
-    withCurrent { head, _ in
-      head.turn.add { [registry, list] in
-        registry.finish([list])
-        if isReleased { registry.finishReports() }
-      }
+    inTurn(Post()) { [registry, list] in
+      registry.finish([list])
+      if isReleased { registry.finishReports() }
     }
-    makeCalls()
   }
 
   // MARK: Observers
@@ -226,7 +253,7 @@ where Update.Value == Value {
   ///
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
-    let details = details(in: context)
+    let details = registry.makeDetails(context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)
       head.turn.add { [registry] in

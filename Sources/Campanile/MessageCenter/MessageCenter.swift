@@ -17,8 +17,8 @@
 /// during a post receives the next one, and an observer that ends before its turn is skipped.
 /// Observers of one place, the posting thread or one target, are called in the order in which they
 /// registered, unless they are asynchronous or bounded. An immediate observer may be called by
-/// several threads at once, if they post at once. If an observer throws, the ``failures`` report the
-/// error, and the other observers are still called.
+/// several threads at once, if they post at once. If an observer throws, the center's
+/// ``Traceable/failures`` report the error, and the other observers are still called.
 ///
 /// All methods are safe from any thread and from inside an observer, because no lock is held while
 /// an observer runs, or while its captured values are released.
@@ -60,18 +60,6 @@ public final class MessageCenter: Sendable {
 
   // MARK: Removing
 
-  /// Ends one observation of this center, as ``Registration/cancel()`` does.
-  ///
-  /// An observation that has ended, or that belongs to another source, is left unchanged.
-  public func removeObserver(_ registration: Registration) {
-    if registration.list.registry === registry { registration.cancel() }
-  }
-
-  /// Ends the observation that `token` keeps, if it belongs to this center.
-  public func removeObserver(_ token: ObservationToken) {
-    removeObserver(token.registration)
-  }
-
   /// Ends every observation that `owner` owns.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
@@ -104,7 +92,8 @@ public final class MessageCenter: Sendable {
   /// began on another thread may still be running when this method returns. A second call does
   /// nothing.
   ///
-  /// The observers of ``Traceable/events`` and ``failures`` stay until the center is released.
+  /// The observers of ``Traceable/events`` and ``Traceable/failures`` stay until the center is
+  /// released.
   ///
   /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
   /// finished, because unrelated parts of the program observe it: to do so is a precondition

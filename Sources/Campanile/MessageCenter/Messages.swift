@@ -36,7 +36,8 @@ extension MessageCenter {
   /// by identity and not kept alive. A new object at its address after its death is not mistaken for
   /// it. If the object has died, or its deinit has begun, nothing is received.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
-    Messages(signal: Signal(.of(self, about: subject)))
+    let lifetime = registry.lifetime(ofSubject: subject)
+    return Messages(signal: Signal(.about(SubjectIdentity(subject), lifetime, self)))
   }
 }
 
@@ -46,18 +47,11 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   /// A queued delivery keeps the subject alive until it is made. If the subject posts in its `deinit`,
   /// the observers get `nil` for it.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
-    Signal(
-      base: TransformedSignal(signal, receivesSubject: true) { message, post, pass in
-        // Retaining a subject that is in its deinit would stop the program.
-        let subject = post.subject(of: M.self).flatMap { isDeinitializing($0) ? nil : $0 }
-        try pass(.init(message: message, subject: subject))
-      })
-  }
-}
-
-extension SourceMessages {
-  fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
-    .about(SubjectIdentity(subject), center.registry.lifetime(ofSubject: subject), center)
+    transformed(receivesSubject: true) { message, post, pass in
+      // Retaining a subject that is in its deinit would stop the program.
+      let subject = post.subject(of: M.self).flatMap { isDeinitializing($0) ? nil : $0 }
+      try pass(.init(message: message, subject: subject))
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 package struct ObservationRequest: ~Copyable, Sendable {
   /// The object whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
-  /// An asynchronous observer has a buffering without a place.
   var delivery: Delivery
   package var location: CallSite
   /// The lifetime of the subject, if it has one, which ends the registration.
@@ -30,15 +29,6 @@ package struct ObservationRequest: ~Copyable, Sendable {
     file: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(owner: owner, on: delivery, CallSite(file: file, line: line))
-  }
-
-  /// A request for an observer that is isolated to an actor, which is also the owner.
-  init(
-    on instance: some Actor, _ buffering: Buffering, _ location: CallSite, _ options: SourceOptions
-  ) {
-    self.init(
-      owner: instance, on: Delivery(target: TaskTarget.of(instance), buffering: buffering),
-      location, options)
   }
 
   /// Takes the options, for a source that itself does what they ask for.
@@ -159,7 +149,7 @@ extension ObservationRequest {
           let registry = registration.list.registry
           let facts = ObserverFacts(
             registration, location, ownerType: ownerType, delivery: name, isAsynchronous: true)
-          let call = registry.beginInTask(facts, post.details)
+          let call = registry.begin(facts, post.details)
           await call.around {
             await post.context.restore {
               do {

@@ -30,7 +30,7 @@ extension ObservationSource {
 }
 
 /// Why ``ObservationSource/next(within:file:line:)`` has no element.
-public struct MissingElement: Error, Sendable, Hashable, CustomStringConvertible {
+public struct MissingElement: Error, Sendable, CustomStringConvertible {
   /// The kind of failure.
   public struct Code: Sendable, Hashable {
     private enum Kind { case late, ended }
@@ -58,10 +58,4 @@ public struct MissingElement: Error, Sendable, Hashable, CustomStringConvertible
       description = "The source ended before it sent a value of \(name) (\(place))"
     }
   }
-
-  /// Whether two failures are of one kind.
-  public static func == (one: Self, other: Self) -> Bool { one.code == other.code }
-
-  /// Hashes the kind.
-  public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }

@@ -77,7 +77,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
         Registration(list: list, id: id, counters: nil), location, delivery: traits.name!,
         isAsynchronous: true)
       Task { [details = post.details] in
-        let reported = list.registry.beginInTask(facts, details)
+        let reported = list.registry.begin(facts, details)
         await reported.around(call)
         list.registry.end(reported)
       }

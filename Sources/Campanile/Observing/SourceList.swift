@@ -68,14 +68,17 @@ package struct SourceList<Value>: Sendable {
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
     var traits = ObserverTraits(location: CallSite(file: file, line: line))
-    if owner != nil || lifetime != nil || onEnd != nil {
+    var atEnd: (@Sendable (Registration) -> Void)?
+    if lifetime != nil || onEnd != nil {
+      atEnd = {
+        lifetime?.remove($0)
+        onEnd?()
+      }
+    }
+    if owner != nil || atEnd != nil {
       traits.details = ObserverDetails(
         swept: owner, sweptType: owner?.object.map { type(of: $0) },
-        delivery: Delivery.immediate.description,
-        onEnd: {
-          lifetime?.remove($0)
-          onEnd?()
-        })
+        delivery: Delivery.immediate.description, onEnd: atEnd)
     }
     let observer = AnyObserver.direct(traits, body)
     let registration = registry.add(observer, isSwept: owner != nil) { _, _ in list }
@@ -123,7 +126,4 @@ final class ListSignal<Element: Sendable>: SignalBase {
 extension ObserverRegistry {
   /// The events of the source.
   var events: Signal<SourceEvent> { Signal(base: ListSignal(reports.events)) }
-
-  /// The errors that the observers of the source throw.
-  var failures: Signal<ObserverFailure> { Signal(base: ListSignal(reports.failures)) }
 }

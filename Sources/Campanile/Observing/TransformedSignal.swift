@@ -8,10 +8,7 @@ extension ObservationSource {
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
-    Signal(
-      base: TransformedSignal(signal) { element, _, pass in
-        try pass(transform(element))
-      })
+    transformed { element, _, pass in try pass(transform(element)) }
   }
 
   /// The elements of this source, transformed by `transform`, without `nil` results.
@@ -25,10 +22,9 @@ extension ObservationSource {
   public func compactMap<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
-    Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
-        if let result = transform(element) { try pass(result) }
-      })
+    transformed(isSelective: true) { element, _, pass in
+      if let result = transform(element) { try pass(result) }
+    }
   }
 
   /// The elements for which `isIncluded` returns true.
@@ -37,33 +33,39 @@ extension ObservationSource {
   /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
   ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
-    Signal(
-      base: TransformedSignal(signal, isSelective: true) { element, _, pass in
-        if isIncluded(element) { try pass(element) }
-      })
+    transformed(isSelective: true) { element, _, pass in
+      if isIncluded(element) { try pass(element) }
+    }
+  }
+
+  /// The elements that a closure makes of those of this source.
+  ///
+  /// Nothing is stored between two elements, so this source's promises about order, ends and
+  /// deliveries hold for them.
+  ///
+  /// - Parameters:
+  ///   - isSelective: Whether some elements are left out.
+  ///   - receivesSubject: Whether `transform` reads the subjects of the posts.
+  func transformed<Result: Sendable>(
+    isSelective: Bool = false, receivesSubject: Bool = false,
+    _ transform: @escaping ObserverBody<Result>.Transform<Element>
+  ) -> Signal<Result> {
+    Signal(base: TransformedSignal(signal, isSelective, receivesSubject, transform))
   }
 }
 
-/// A signal whose elements a closure derives from those of another signal.
-///
-/// It stores nothing between two elements, so the other signal's promises about order, ends and
-/// deliveries hold here.
-final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase {
+private final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase {
   private let upstream: Signal<Upstream>
-  /// Whether some elements are left out.
   private let isSelective: Bool
-  /// Whether `transform` reads the subjects of the posts.
   private let receivesSubject: Bool
   private let transform: ObserverBody<Element>.Transform<Upstream>
 
   init(
-    _ upstream: Signal<Upstream>, isSelective: Bool = false, receivesSubject: Bool = false,
+    _ upstream: Signal<Upstream>, _ isSelective: Bool, _ receivesSubject: Bool,
     _ transform: @escaping ObserverBody<Element>.Transform<Upstream>
   ) {
-    self.upstream = upstream
-    self.isSelective = isSelective
-    self.receivesSubject = receivesSubject
-    self.transform = transform
+    (self.upstream, self.transform) = (upstream, transform)
+    (self.isSelective, self.receivesSubject) = (isSelective, receivesSubject)
   }
 
   func register(

@@ -6,15 +6,6 @@ import Synchronization
 /// Numbers the posts of the process whose sources are observed.
 private let postNumbers = Atomic<UInt64>(0)
 
-extension SourceEvent {
-  /// The number of the post whose observer is running here, or has started the task that is; 0 if there
-  /// is none that was reported.
-  package static var currentPost: UInt64 {
-    let number = CallingThread.post
-    return number == 0 ? ReportedCall.origin?.post ?? 0 : number
-  }
-}
-
 extension ObserverRegistry {
   /// Reports a post, and gives it a number.
   ///
@@ -37,16 +28,16 @@ extension ObserverRegistry {
   ) {
     let reports = reports
     var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
-    event.parent = SourceEvent.currentPost
-    if let origin = ReportedCall.origin, origin.post == event.parent { event.origin = origin }
+    event.cause = .current
     event.subject = post.subjectID
     event.name = name
     if reports.describesValues { event.value = String(describing: value) }
     reports.send(event)
   }
 
-  /// The details to keep of a set that another thread may deliver.
-  func makeDetails(_ context: PostContext?) -> PostDetails {
+  /// The details to keep of a set that another thread may deliver, if there are any.
+  func makeDetails(_ context: PostContext?) -> PostDetails? {
+    if context == nil && !isReporting { return nil }
     var content = PostDetails.Content(context: context)
     if isReporting { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
@@ -127,40 +118,34 @@ extension ObserverRegistry {
     reports.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
   }
 
-  /// Reports that an observer is about to be called.
+  /// Reports that an observer is about to be called where the value arrives.
   ///
-  /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
-  /// not called: the value is queued in its buffer.
-  ///
-  /// - Returns: The argument for `endReported(_:)` when the call has returned.
-  func beginReported(
+  /// An asynchronous observer is called in its task, and not there.
+  func begin(
     _ observer: AnyObserver, _ registration: Registration, _ post: PostDetails?
   ) -> ReportedCall? {
-    let observer = ObserverFacts(observer, registration)
-    if observer.isAsynchronous { return nil }
+    observer.details?.isAsynchronous == true
+      ? nil : begin(ObserverFacts(observer, registration), post)
+  }
+
+  /// Reports that an observer is about to be called.
+  ///
+  /// A sequence is not called: the value is queued in its buffer.
+  ///
+  /// - Returns: The argument for `end(_:)` when the call has returned.
+  func begin(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+    guard isReporting else { return nil }
     send(observer.sequence == nil ? .called : .queued, observer, post)
     let call = ReportedCall(
-      observer: observer, post: post, outerPost: CallingThread.post,
-      outerNanoseconds: CallingThread.nestedNanoseconds,
+      observer: observer, post: post, outerNanoseconds: CallingThread.nestedNanoseconds,
       droppedCount: observer.sequence?.droppedCount ?? 0)
-    CallingThread.post = post?.number ?? 0
-    CallingThread.nestedNanoseconds = 0
+    if !observer.isAsynchronous { CallingThread.nestedNanoseconds = 0 }
     return call
   }
 
-  /// Reports that an asynchronous observer is about to be called in the current task.
-  func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
-    guard isReporting else { return nil }
-    send(.called, observer, post)
-    return ReportedCall(observer: observer, post: post)
-  }
-
   /// Reports that a call has returned.
-  func end(_ call: consuming ReportedCall?) {
-    if let call { endReported(call) }
-  }
-
-  func endReported(_ call: ReportedCall) {
+  func end(_ call: ReportedCall?) {
+    guard let call else { return }
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous
     if let sequence = call.observer.sequence {
@@ -176,43 +161,31 @@ extension ObserverRegistry {
       reports.send(event)
     }
     if isAsynchronous { return }
-    CallingThread.post = call.outerPost
     CallingThread.nestedNanoseconds = call.outerNanoseconds &+ (end &- call.start)
   }
 }
 
 /// A call whose beginning was reported.
 struct ReportedCall {
-  /// The post and the registration of an observer, for the tasks that it starts; retains neither.
-  struct Origin: Sendable {
-    let post: UInt64
-    let place: CallSite
-    let delivery: String?
-  }
-
-  @TaskLocal static var origin: Origin?
-
-  fileprivate var origin: Origin {
-    Origin(
+  fileprivate var cause: SourceEvent.Cause {
+    .init(
       post: post?.number ?? 0, place: observer.location, delivery: observer.delivery ?? ".immediate"
     )
   }
 
   fileprivate let observer: ObserverFacts
   fileprivate let post: PostDetails?
-  /// The number of the post whose observer ran before.
-  fileprivate var outerPost: UInt64 = 0
   /// The time of the earlier calls that are nested in the same call.
-  fileprivate var outerNanoseconds: UInt64 = 0
+  fileprivate let outerNanoseconds: UInt64
   /// The number of values that the sequence had dropped before, if the observer is one.
-  fileprivate var droppedCount = 0
+  fileprivate let droppedCount: Int
   fileprivate let start = Platform.now
 }
 
 extension ReportedCall {
-  /// Makes the call, so that the tasks that it starts know it.
+  /// Makes the call, so that what it does and the tasks that it starts know it.
   func around<Result>(_ call: () throws -> Result) rethrows -> Result {
-    try Self.$origin.withValue(origin, operation: call)
+    try SourceEvent.Cause.$current.withValue(cause, operation: call)
   }
 }
 
@@ -220,6 +193,6 @@ extension ReportedCall? {
   /// Makes an asynchronous call, so that the tasks that it starts know it.
   func around(_ call: () async -> Void) async {
     guard let self else { return await call() }
-    await ReportedCall.$origin.withValue(self.origin) { await call() }
+    await SourceEvent.Cause.$current.withValue(self.cause) { await call() }
   }
 }

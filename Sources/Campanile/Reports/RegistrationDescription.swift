@@ -20,19 +20,20 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let isPaused: Bool
   /// The number of values that waited in the registration's own buffer; see
   /// ``Registration/waitingCount``.
-  public internal(set) var waitingCount: Int
+  public fileprivate(set) var waitingCount: Int
   /// The number of values that the registration's buffer dropped.
-  public internal(set) var droppedCount: Int
+  public fileprivate(set) var droppedCount: Int
+  fileprivate let location: CallSite
   /// The file in which the observer was registered, as `#fileID` names it.
-  public let file: String
+  public var file: String { location.fileName }
   /// The line at which the observer was registered.
-  public let line: Int
+  public var line: Int { location.line }
   /// The handle of the registration.
   public let registration: Registration
   /// The mailbox of the target that the observer shares with others.
   package let sharedMailbox: Mailbox?
   /// The number of alike registrations that a description from `groups` stands for.
-  package internal(set) var groupCount = 1
+  package fileprivate(set) var groupCount = 1
 
   /// Whether this is the source's own, for a state that is derived from it.
   package var isDerivedState: Bool { delivery == Self.derivedState }
@@ -48,25 +49,6 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
     if waitingCount > 0 { line += ", \(waitingCount) waiting" }
     if droppedCount > 0 { line += ", \(droppedCount) dropped" }
     return line + " (\(file):\(self.line))"
-  }
-}
-
-/// A live registration that is to be described, with what its list says under the lock.
-private struct Described {
-  let registration: Registration
-  let observer: AnyObserver
-  let mailbox: Mailbox?
-  let key: String?
-
-  /// Whether the descriptions of the two differ in numbers alone.
-  func isAlike(_ other: Self) -> Bool {
-    let (list, otherList) = (registration.list, other.registration.list)
-    let (details, otherDetails) = (observer.details, other.observer.details)
-    return list.valueType == otherList.valueType && key == other.key && mailbox === other.mailbox
-      && (list.subject == nil) == (otherList.subject == nil)
-      && observer.isPaused == other.observer.isPaused
-      && details?.ownerType == otherDetails?.ownerType
-      && details?.delivery == otherDetails?.delivery
   }
 }
 
@@ -92,40 +74,34 @@ extension ObserverList: InspectedSource {}
 extension ObserverRegistry {
   /// The descriptions, oldest first.
   func describe(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    live(parts).ordered { $0.registration.id < $1.registration.id }
-      .map { RegistrationDescription($0) }
+    live(parts).ordered { $0.member.registration.id < $1.member.registration.id }
+      .map { RegistrationDescription($0.member, $0.mailbox, $0.key) }
+  }
+
+  /// One description for all that differ in numbers alone, which are added up.
+  func groups(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
+    var groups: [RegistrationDescription] = []
+    // The groups of each line.
+    var known: [CallSite: [Int]] = [:]
+    for one in live(parts) {
+      let one = RegistrationDescription(one.member, one.mailbox, one.key)
+      let index = known[one.location]?.first { groups[$0].isAlike(one) }
+      if let index {
+        groups[index].groupCount += 1
+        groups[index].waitingCount += one.waitingCount
+        groups[index].droppedCount += one.droppedCount
+      } else {
+        known[one.location, default: []].append(groups.count)
+        groups.append(one)
+      }
+    }
+    return groups
   }
 
   /// The number.
   func count(_ parts: (borrowing Held) -> [ObserverList]) -> Int {
     withState { _, held in parts(held).flatMap { $0.members(held) } }
       .count { $0.observer.isLive }
-  }
-
-  /// One description for all that differ in numbers alone, which are added up.
-  ///
-  /// Much cheaper than `describe` for many registrations: most are only counted.
-  func groups(_ parts: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    var groups: [RegistrationDescription] = []
-    var firsts: [(first: Described, next: Int?)] = []
-    // The last group of each line; `next` has the one before.
-    var newest: [CallSite: Int] = [:]
-    for one in live(parts) {
-      let details = one.observer.details
-      let location = one.observer.location
-      var index = newest[location]
-      while let other = index, !firsts[other].first.isAlike(one) { index = firsts[other].next }
-      if let index {
-        groups[index].groupCount += 1
-        groups[index].waitingCount += details?.buffer?.waitingCount() ?? 0
-        groups[index].droppedCount += details?.counters?.droppedCount ?? 0
-        continue
-      }
-      firsts.append((one, newest[location]))
-      newest[location] = groups.count
-      groups.append(RegistrationDescription(one))
-    }
-    return groups
   }
 
   /// The descriptions under a title, oldest first.
@@ -149,31 +125,37 @@ extension ObserverRegistry {
     return lines.joined(separator: "\n  ")
   }
 
-  private func live(_ parts: (borrowing Held) -> [ObserverList]) -> [Described] {
+  /// The live registrations, with what their lists say under the lock.
+  private func live(
+    _ parts: (borrowing Held) -> [ObserverList]
+  ) -> [(member: LiveRegistration, mailbox: Mailbox?, key: String?)] {
     let found = withState { _, held in
       parts(held).flatMap { list in
         let (mailbox, key) = ((list as? GroupList)?.targetGroup?.mailbox, list.topicKey)
-        return list.members(held).map {
-          Described(
-            registration: $0.registration, observer: $0.observer, mailbox: mailbox, key: key)
-        }
+        return list.members(held).map { (member: $0, mailbox: mailbox, key: key) }
       }
     }
-    return found.filter(\.observer.isLive)
+    return found.filter(\.member.observer.isLive)
   }
 }
 
 extension RegistrationDescription {
-  fileprivate init(_ found: Described) {
+  fileprivate init(_ found: LiveRegistration, _ mailbox: Mailbox?, _ key: String?) {
     let (registration, observer) = (found.registration, found.observer)
     let details = observer.details
     self.init(
-      valueType: registration.list.valueType, name: found.key,
-      subject: registration.list.subject?.id,
+      valueType: registration.list.valueType, name: key, subject: registration.list.subject?.id,
       ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
       isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
-      droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
-      line: observer.location.line, registration: registration,
-      sharedMailbox: found.mailbox)
+      droppedCount: details?.counters?.droppedCount ?? 0, location: observer.location,
+      registration: registration, sharedMailbox: mailbox)
+  }
+
+  /// Whether the descriptions differ in numbers alone.
+  fileprivate func isAlike(_ other: Self) -> Bool {
+    location == other.location && valueType == other.valueType && name == other.name
+      && (subject == nil) == (other.subject == nil) && ownerType == other.ownerType
+      && delivery == other.delivery && isPaused == other.isPaused
+      && sharedMailbox === other.sharedMailbox
   }
 }

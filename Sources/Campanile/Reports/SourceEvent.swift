@@ -76,12 +76,8 @@ public struct SourceEvent: Sendable {
   package internal(set) var value: String?
   private let observer: ObserverFacts?
   private let post: UInt64
-  var parent: UInt64 = 0
-  var origin: ReportedCall.Origin?
-  /// Where the observer that made this post was registered, if that is known; only for `posted`.
-  package var parentPlace: CallSite? { origin?.place }
-  /// Where that observer runs.
-  package var parentDelivery: String? { origin?.delivery }
+  /// The call of an observer that made this post; only for `posted`.
+  package internal(set) var cause: Cause?
 
   /// The time of the event.
   ///
@@ -109,7 +105,7 @@ public struct SourceEvent: Sendable {
   /// observed too, also in a task that an observer starts with `Task { }`, however long it runs. A
   /// block that an observer passes to a queue itself, and a detached task, do not count as the
   /// observer.
-  public var parentNumber: UInt64? { parent == 0 ? nil : parent }
+  public var parentNumber: UInt64? { cause.flatMap { $0.post == 0 ? nil : $0.post } }
   /// The registration of the observer; `nil` for `posted` and `postReturned`.
   public var registration: Registration? { observer?.registration }
   /// The file in which the observer was registered, as `#fileID` names it.
@@ -139,6 +135,22 @@ public struct SourceEvent: Sendable {
     thread = CallingThread.systemNumber
     nanoseconds = kind == .posted ? post?.nanoseconds ?? now : now
     beganNanoseconds = post.flatMap { $0.number == 0 ? nil : $0.nanoseconds } ?? now
+  }
+}
+
+extension SourceEvent {
+  /// A reported call of an observer, for the code that runs in it and the tasks that it starts; it
+  /// retains neither the post nor the observer.
+  package struct Cause: Sendable {
+    /// The number of the post, or 0.
+    let post: UInt64
+    /// Where the observer was registered.
+    package let place: CallSite
+    /// Where the observer runs.
+    package let delivery: String?
+
+    /// The innermost such call that the calling code is part of.
+    @TaskLocal package static var current: Cause?
   }
 }
 

@@ -47,13 +47,10 @@ package struct KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// Posts a value to the recipients, and ends the post.
-  ///
-  /// - Parameter path: The centers that the value came through, for `Post.path`.
   package func post(
-    _ value: Value, about subject: AnyObject?, along path: [PathStep] = [],
-    to recipients: consuming Recipients
+    _ value: Value, about subject: AnyObject?, to recipients: consuming Recipients
   ) {
-    keys.post(value, about: subject, along: path, to: recipients)
+    keys.post(value, about: subject, to: recipients)
   }
 
   // MARK: Registering

@@ -112,7 +112,7 @@ final class TraceStorage: Sendable {
       // Not changed below: a variable is copied for each function that it is passed to.
       let record = TraceRecord(
         event, place: state.placeNumber(event.place, event.delivery),
-        parentPlace: state.placeNumber(event.parentPlace, event.parentDelivery),
+        parentPlace: state.placeNumber(event.cause?.place, event.cause?.delivery),
         callers: callers, value: value)
       if let place = record.place { state.places[place].note(record) }
       state.total(note: record)

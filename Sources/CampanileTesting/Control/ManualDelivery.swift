@@ -78,8 +78,8 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// The number of waiting deliveries.
   ///
-  /// A message is one delivery for all unbounded observers that receive it here, and one for each
-  /// observer with a bounded buffer. A delivery to an unbounded observer that has ended counts until
+  /// A message is one delivery for all unbounded observers that receive it here, another one for those
+  /// of them with `ordered: true`, and one for each observer with a bounded buffer. A delivery to an unbounded observer that has ended counts until
   /// its turn comes.
   public var pendingCount: Int {
     let jobs = state.withLock { $0.jobs + $0.running }

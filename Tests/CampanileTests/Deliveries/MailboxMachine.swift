@@ -43,7 +43,6 @@ final class MailboxMachine {
   func finish() -> Bool { state.finish() }
   func giveUp() -> Bool { state.giveUp(&batch) }
   func read() throws(MailboxState.IsEmpty) -> Int { try state.read() }
-  func readAll() throws(MailboxState.IsEmpty) { try state.readAll(&batch) }
 
   // The batch.
   var count: Int { batch.count }
@@ -53,8 +52,4 @@ final class MailboxMachine {
     return batch.deliver(atMost: limit, inTask: &call, left: undelivered)
   }
   func discardAll() { batch.discardAll() }
-  func takeAll() -> [Int] {
-    var envelope = Envelope()
-    return (0..<count).map { _ in batch.takeFirst(&envelope) }
-  }
 }

@@ -96,21 +96,6 @@ struct RemovalTests {
     expect(all, count: 17)
   }
 
-  @Test("A4 By registration or token at the center: that one, and nothing of another center")
-  func atTheCenter() {
-    let other = MessageCenter()
-    let registration = center.observe(Tick.self, owner: screen) { $0.heard.record($1.number * 9) }
-    let extra = center.observe(Tick.self) { _ in }
-    other.removeObserver(registration)
-    other.removeObserver(extra)
-    #expect(registration.isActive && extra.isActive)
-    center.removeObserver(registration)
-    center.removeObserver(registration)
-    center.removeObserver(extra)
-    #expect(!registration.isActive && !extra.isActive)
-    expect(all, count: 17)
-  }
-
   @Test("By an owner, a type or a subject without observers: nothing")
   func nothing() {
     center.removeObservers(ownedBy: Player())

@@ -3,9 +3,9 @@
 /// It has no lock, no thread and no target. A storage calls it with the lock held, unlocks, and
 /// then acts. Objects to release are swapped into `inout` parameters. `README.md` has the words.
 ///
-/// From the mailbox of a target, which has no bound, a job takes all that waits, as does the reader of a
-/// sequence without one. From the mailbox of one observer, a job takes one record at a time, and the
-/// reader of a bounded sequence takes one value. The others can still be dropped.
+/// From the mailbox of a target, which has no bound, a job takes all that waits. From the mailbox of one
+/// observer, a job takes one record at a time, as the reader of a sequence takes one value. The others
+/// can still be dropped.
 struct MailboxState: ~Copyable {
   /// The records that arrived after those in `rest` were given out.
   private var filling = RecordBuffer()
@@ -143,13 +143,6 @@ struct MailboxState: ~Copyable {
     if isEmpty { throw IsEmpty(isFinal: isClosed) }
     var envelope = Envelope()
     return rest.isEmpty ? filling.takeFirst(&envelope) : rest.takeFirst(&envelope)
-  }
-
-  /// Moves what waits to an empty batch, the older part first.
-  ///
-  /// Only for a reader of a buffer without a bound: what is in the batch cannot be dropped any more.
-  mutating func readAll(_ batch: inout RecordBuffer) throws(IsEmpty) {
-    if !giveUp(&batch) { throw IsEmpty(isFinal: isClosed) }
   }
 
   /// Lets the reader wait, unless there is something to read, or the source has ended.

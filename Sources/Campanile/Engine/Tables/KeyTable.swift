@@ -128,10 +128,15 @@ extension KeyTable {
   }
 
   /// Posts a value to the recipients, and ends the post.
-  ///
-  /// - Parameter path: The centers that the value came through, for ``Post/path``.
   package func post<Value>(
-    _ value: Value, about subject: AnyObject?, along path: [PathStep] = [],
+    _ value: Value, about subject: AnyObject?, to recipients: consuming Recipients
+  ) {
+    registry.post(value, WildcardValue.absent, Post(subject), to: recipients)
+  }
+
+  /// Posts a value that came through other centers, for ``Post/path``.
+  package func post<Value>(
+    _ value: Value, about subject: AnyObject?, along path: [PathStep],
     to recipients: consuming Recipients
   ) {
     registry.post(value, WildcardValue.absent, Post(subject).along(path), to: recipients)
