@@ -23,8 +23,7 @@
  * step NOT_TAKEN_BACK    Engine/Memory/Locked.swift:makeCalls       an offer that no thread takes is taken back
  * step TOLD_AGAIN        Following/Following.swift:isNew            an observer is not called with what it knows
  * step FIRST_UNASKED     Following/StateStorage.swift:register      an observer that begins asks for the newest value
- * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed       and so does one that resumes and has missed something
- * step MISSED_LATER      Engine/Observer.swift:noteMiss             a paused observer misses in the same step
+ * step RESUMED_UNASKED   Engine/Registration.swift:tellResumed      and so does one that resumes
  * step TURNLESS_END      Following/StateStorage.swift:finish        the end waits for its turn (run 2)
  * step NO_TURN           Following/Taps.swift:take                  one thread at a time computes (run 3)
  * step SLOT_TOO_EARLY    Following/Taps.swift:store                 what was received is stored in that turn (run 3)
@@ -83,7 +82,7 @@ inline begin(t, isBegun) {
 #define END 3
 
 bool isRegistered;         /* the second observer is in the list */
-bool isPaused, isMissed;   /* its registration word */
+bool isPaused;             /* its registration word */
 bool hasEnded;
 byte told[2];              /* Following: what each observer knows */
 
@@ -106,12 +105,7 @@ inline call() {
   when(kind == ALL || kind == FIRST, hear(0));
   if
   :: kind == ALL || kind == SECOND ->
-#if MISSED_LATER
     mayCall = !isPaused;
-    when(!mayCall, isMissed = true);
-#else
-    atomic { mayCall = !isPaused; isMissed = isMissed || isPaused };
-#endif
     when(mayCall, hear(1))
   :: else
   fi
@@ -127,13 +121,16 @@ inline ask() {
 
 proctype Second() {
   byte kind, number, adder;
-  bool isMine, isForeign, mayCall, isToAsk;
+  bool isMine, isForeign, mayCall;
   isRegistered = true;
   step(FIRST_UNASKED, ask());
-  isPaused = true;
-  /* Observer.swift: resume */
-  atomic { isPaused = false; isToAsk = isMissed; isMissed = false }
-  step(RESUMED_UNASKED, when(isToAsk, ask()))
+  if
+  :: isPaused = true;
+    /* Observer.swift: resume */
+    isPaused = false;
+    step(RESUMED_UNASKED, ask())
+  :: true
+  fi
 }
 
 /* StateStorage.finish */
