@@ -188,11 +188,28 @@
     }
 
     mutating func append(_ posts: RelayPosts) {
+      var posts = posts
+      if !posts.headings.allSatisfy({ NATSSubject.isName($0.subject) }) { refuseNames(of: &posts) }
+      if posts.isEmpty { return }
       outbox.append(posts) { subject in
         incidents.addLoss(
           sender: id, subject, 1,
           "More was posted than the relay's buffer holds until it is sent.")
       }
+    }
+
+    /// Takes the posts out whose names a server doesn't take.
+    private mutating func refuseNames(of posts: inout RelayPosts) {
+      var valid = RelayPosts()
+      while let post = posts.popFirst() {
+        let heading = posts.headings[post.heading]
+        if let reason = Self.objection(to: heading.subject) {
+          incidents.append(.refused(subject: heading.subject, reason))
+        } else {
+          valid.append(heading, posts.bytes[post.payload])
+        }
+      }
+      posts = valid
     }
 
     mutating func append(
@@ -212,7 +229,7 @@
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
-    static func objection(to subject: String) -> String? {
+    private static func objection(to subject: String) -> String? {
       NATSSubject.isName(subject)
         ? nil
         : "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "

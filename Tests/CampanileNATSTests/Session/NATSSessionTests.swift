@@ -89,6 +89,24 @@
       #expect(written(&session).text == "")
     }
 
+    @Test("R6 R7 Without a connection, too, a name that no server takes is refused, and not kept")
+    func refusedAtOnce() {
+      var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 10_000)
+      let long = String(repeating: "n", count: 4_000)
+      var posts = RelayPosts()
+      for subject in ["a", long, "b"] {
+        posts.append(RelayPosts.Heading(subject: subject, version: 0), [0x78])
+      }
+      session.perform(.posts(posts))
+      for number in 1...100 { session.perform(post("\(long)\(number)")) }
+      #expect(told(&session) == ["refused \(long)"] + (1...100).map { "refused \(long)\($0)" })
+      session.connected(ServerInfo())
+      let text = written(&session).text
+      #expect(text.ranges(of: "HPUB ").count == 2)
+      #expect(text.contains("HPUB a ") && text.contains("HPUB b "))
+      #expect(session.outbox.numbers.all == ["a": 1, "b": 1])
+    }
+
     @Test("A message has one header, and a ping confirms it")
     func posting() {
       var session = connected()
