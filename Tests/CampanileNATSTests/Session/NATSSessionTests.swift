@@ -381,11 +381,12 @@
       for number in 1...RequestTable.limit * 3 { _ = table.answered(open("r\(number)")) }
       for number in 1..<RequestTable.limit { _ = open("s\(number)") }
       #expect(table.answered(slow) == "slow")
-      // So many are not answered: the oldest one has no place any more.
+      // So many are not answered: the oldest ones have no place any more.
       let oldest = open("s") - UInt64(RequestTable.limit) + 1
       _ = open("t")
-      #expect(table.answered(oldest) == nil)
-      #expect(table.answered(oldest + 1) == "s2")
+      let first = oldest + UInt64(RequestTable.excess)
+      for number in [oldest, first - 1] { #expect(table.answered(number) == nil) }
+      #expect(table.answered(first) == "s\(RequestTable.excess + 1)")
     }
 
     @Test("The relay answers its own request from another connection only while it is open")
