@@ -93,11 +93,8 @@
     /// A message of a stream has been delivered, or is not wanted.
     mutating func settle(_ subject: String, isTaken: Bool) {
       // Bytes written while the first server sends its rest would reach neither server.
-      if !isHandingOver {
-        session.settle(subject, isTaken: isTaken)
-      } else if isTaken {
-        deferred.append { $0.settle(subject, isTaken: true) }
-      }
+      if !isHandingOver { return session.settle(subject, isTaken: isTaken) }
+      deferred.append { $0.settle(subject, isTaken: isTaken) }
     }
 
     mutating func performDeferred() {

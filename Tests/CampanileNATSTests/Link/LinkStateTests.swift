@@ -230,8 +230,10 @@
       #expect(sent(to: second, &link).contains("MSG.NEXT.S.me \(pullInbox(2, link))."))
     }
 
-    @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
-    func acknowledgedMeanwhile() throws {
+    @Test(
+      "R4 What has been delivered meanwhile is acknowledged to the second server, or given back",
+      arguments: [true, false])
+    func acknowledgedMeanwhile(isTaken: Bool) throws {
       var link = try pulling()
       let reply = "$JS.ACK.S.me.1.2.1.1.0"
       let message = ServerMessage(
@@ -244,16 +246,20 @@
       receive(.info(Self.info()), from: 2, &link)
       for _ in 1...2 { receive(.pong, from: 2, &link) }
       _ = link.takeEffects()
-      link.settle(reply, isTaken: true)
+      link.settle(reply, isTaken: isTaken)
       #expect(link.takeEffects().sends.isEmpty)
+      func isSettled(_ bytes: ByteBuffer) -> Bool {
+        String(buffer: bytes).contains(
+          isTaken ? "PUB \(reply) 4\r\n+ACK" : "PUB \(reply) 25\r\n-NAK")
+      }
       // A relay that ends now does so on the first server.
       var ended = link
       let last = try #require(ended.stop().last)
-      #expect(last.0 === first && String(buffer: last.1).contains("PUB \(reply) 4\r\n+ACK"))
+      #expect(last.0 === first && isSettled(last.1))
       // The first answer is to an earlier ping.
       for _ in 1...2 { receive(.pong, from: 1, &link) }
       let sent = link.takeEffects().sends.filter { $0.connection === second }
-      #expect(sent.contains { String(buffer: $0.bytes).contains("PUB \(reply) 4\r\n+ACK") })
+      #expect(sent.contains { isSettled($0.bytes) })
     }
 
     @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
