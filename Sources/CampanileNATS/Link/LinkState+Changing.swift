@@ -123,9 +123,11 @@
           takeOutput(of: [current])
           if session.output.readableBytes == 0 { continue }
           effects.sends.append((connection, session.output))
-          // With the size of this one: what is sent next often has as many bytes.
-          let isLarge = session.output.capacity > Self.largestOutput
-          isLarge ? session.output = ByteBuffer() : session.output.clear()
+          // With the size of this one, which a few bytes do not keep: what is sent next often has as
+          // many.
+          let capacity = session.output.capacity
+          let isUsual = capacity <= min(Self.largestOutput, 4 * session.output.readableBytes)
+          if isUsual { session.output.clear() } else { session.output = ByteBuffer() }
         }
       } else if let current {
         takeOutput(of: [current])

@@ -538,6 +538,19 @@
       }
     }
 
+    @Test("R6 Few bytes that are sent after many take little memory")
+    func littleAfterMuch() {
+      var link = link
+      let payload = [UInt8](repeating: 0, count: 150_000)
+      link.perform([.post(subject: "a", payload: payload)])
+      #expect(link.takeEffects().sends.count == 1)
+      for round in 1...3 {
+        link.perform([.post(subject: "a")])
+        let sizes = link.takeEffects().sends.map(\.bytes.capacity)
+        #expect(round == 1 || sizes == [sizes[0]] && sizes[0] < 10_000)
+      }
+    }
+
     @Test("It leaves the server for the other one, and sends what was not confirmed again")
     func leaves() {
       var link = link
