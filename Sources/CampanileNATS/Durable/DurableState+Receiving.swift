@@ -9,10 +9,13 @@
       guard token.dropFirst() == String(generation) else { return nil }
       let status = message.headers.status
       let response = status == nil ? StreamResponse(message.payload) : nil
-      // After a restart, JetStream may not be ready, or have no leader. It is asked again, and that it
+      // After a restart, JetStream may not be ready, or have no leader. It is asked again, and why it
       // does not answer is reported from the second time on.
       let isNotReady = status == 503 || response?.error?.code == 503
-      if phase == .locating, isNotReady, !created.isEmpty { return nil }
+      if phase == .locating, isNotReady, !created.isEmpty {
+        (unansweredCount, refusal) = (min(unansweredCount, 1), response?.error)
+        return nil
+      }
       (isStreamAsked, isStreamUnknown) = (true, false)
       guard let response else {
         unansweredCount = 0
@@ -303,9 +306,11 @@
 
     /// Counts a request without an answer, and returns a sentence from the second one on.
     private mutating func unanswered() -> String? {
+      defer { refusal = nil }
       unansweredCount += 1
       isStreamUnknown = false
       if unansweredCount < 2 { return nil }
+      if let refusal { return report(refusal) }
       return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
     }
   }

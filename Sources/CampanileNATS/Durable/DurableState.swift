@@ -55,6 +55,8 @@
     var isUnanswered = false
     /// How many requests had no answer in time since the last that succeeded or was refused.
     var unansweredCount = 0
+    /// Why JetStream is not ready, as the last answer says.
+    var refusal: StreamResponse.Failure?
     var hasGathered = false
     /// For how long changes of the subscriptions have been gathered.
     var gatheredSeconds = 0
