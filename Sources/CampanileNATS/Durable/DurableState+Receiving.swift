@@ -240,12 +240,12 @@
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
 
-    /// A message has been delivered to all its observers, or has none.
+    /// A message has been delivered to all its observers, or is given back.
     ///
-    /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
+    /// - Returns: Whether to tell the stream. In another stream of the name, another message may have
     ///   its number.
-    mutating func finished(_ acknowledgment: String) -> Bool {
-      let isOpen = deliveries.finished(acknowledgment)
+    mutating func finished(_ acknowledgment: String, isTaken: Bool) -> Bool {
+      let isOpen = deliveries.finished(acknowledgment, isTaken: isTaken)
       if isShared, phase == .pulling { askForMore() }
       return isOpen
     }

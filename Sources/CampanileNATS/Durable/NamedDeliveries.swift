@@ -43,16 +43,21 @@
       return .new(acknowledgment: place.acknowledgment)
     }
 
-    /// A message has been delivered to all its observers, or has none.
+    /// A message has been delivered to all its observers, or has none, or is given back.
     ///
-    /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
+    /// - Parameter isTaken: If not, it is new when it arrives again.
+    /// - Returns: Whether to tell the stream. In another stream of the name, another message may have
     ///   its number.
-    mutating func finished(_ acknowledgment: String) -> Bool {
+    mutating func finished(_ acknowledgment: String, isTaken: Bool) -> Bool {
       if unwanted.remove(acknowledgment) != nil { return true }
       guard let place = StreamPlace(acknowledgment),
-        unfinished[place.streamSequence]?.acknowledgment == acknowledgment
+        let open = unfinished[place.streamSequence], open.acknowledgment == acknowledgment
       else { return false }
       unfinished[place.streamSequence] = nil
+      if !isTaken {
+        recent.remove(open.message)
+        older.remove(open.message)
+      }
       return true
     }
   }

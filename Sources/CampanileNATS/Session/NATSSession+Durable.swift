@@ -92,8 +92,10 @@
 
     /// Acknowledges a message, or has the stream send it to another of the group after a second.
     mutating func settle(_ subject: String, isTaken: Bool) {
-      var isOpen = durable?.finished(subject) == true
-      for sid in shared.keys where !isOpen { isOpen = shared[sid]!.finished(subject) }
+      var isOpen = durable?.finished(subject, isTaken: isTaken) == true
+      for sid in shared.keys where !isOpen {
+        isOpen = shared[sid]!.finished(subject, isTaken: isTaken)
+      }
       guard isOpen, server != nil else { return }
       let answer = isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#
       output.writePublish(subject, payload: Array(answer.utf8))

@@ -439,7 +439,7 @@
       for reply in [first, second] {
         #expect(named.received(message(reply)) == .new(acknowledgment: reply))
       }
-      _ = named.finished(second)
+      _ = named.finished(second, isTaken: true)
       named.connected(info)
       _ = locate(&named, last: 12)
       _ = answer(&named)
@@ -450,7 +450,7 @@
       // The stream has lost its end, and uses the number for another message.
       let other = reply(15, 1, time: 9)
       #expect(named.received(message(other)) == .new(acknowledgment: other))
-      let finished = [first, other].map { named.finished($0) }
+      let finished = [first, other].map { named.finished($0, isTaken: true) }
       #expect(finished == [false, true])
     }
 
@@ -463,7 +463,7 @@
       }
       let (news, first) = hear(11, 1)
       #expect(news == .new(acknowledgment: first))
-      _ = state.finished(first)
+      _ = state.finished(first, isTaken: true)
       state.disconnected()
       state.connected(info)
       _ = locate(&state)
@@ -797,7 +797,7 @@
       #expect(state.isReady)
       let reply = "$JS.ACK.hub.acc.S.me.1.7.1.0.0.x"
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      let isFinished = state.finished(reply)
+      let isFinished = state.finished(reply, isTaken: true)
       #expect(isFinished)
       #expect(state.received(message(reply)) == .unwanted(acknowledgment: reply))
     }
@@ -1027,7 +1027,7 @@
       let (first, second) = (place(11, 1), place(12, 2))
       #expect(state.received(message(first)) == .new(acknowledgment: first))
       #expect(state.received(message(second)) == .new(acknowledgment: second))
-      let isFirstFinished = state.finished(first)
+      let isFirstFinished = state.finished(first, isTaken: true)
       #expect(isFirstFinished)
       // The server sends both again.
       #expect(state.received(message(place(11, 3))) == .unwanted(acknowledgment: place(11, 3)))
@@ -1035,10 +1035,22 @@
       var told: [String] = []
       for _ in 1...6 { told += state.tickDeliveries() }
       #expect(told == [second, second])
-      let isSecondFinished = state.finished(second)
+      let isSecondFinished = state.finished(second, isTaken: true)
       #expect(isSecondFinished)
       #expect(state.received(message(place(12, 5))) == .unwanted(acknowledgment: place(12, 5)))
       for _ in 1...6 { #expect(state.tickDeliveries().isEmpty) }
+    }
+
+    @Test("R4 What was given back is new when it comes again, until it has been taken")
+    func givenBack() {
+      var state = pulling("me")
+      let places = (1...3).map { place(11, $0) }
+      for (place, isTaken) in zip(places, [false, false, true]) {
+        #expect(state.received(message(place)) == .new(acknowledgment: place))
+        let isOpen = state.finished(place, isTaken: isTaken)
+        #expect(isOpen)
+      }
+      #expect(state.received(message(place(11, 4))) == .unwanted(acknowledgment: place(11, 4)))
     }
 
     @Test("R7 That a consumer with a name was deleted while nobody pulled is reported, once")
@@ -1132,7 +1144,7 @@
       func hear(_ number: Int, at time: Int, count: Int = 1) -> DurableState.News {
         let reply = "$JS.ACK.S.me.\(count).\(number).\(number).\(time).0"
         let news = deliveries.hear(StreamPlace(reply)!, isWanted: true)
-        _ = deliveries.finished(reply)
+        _ = deliveries.finished(reply, isTaken: true)
         return news
       }
       for number in 1...20_000 { _ = hear(number, at: 1_000_000 + number) }
@@ -1156,11 +1168,11 @@
       _ = answer(&state)
       let second = "$JS.ACK.S.me.1.11.1.5.0"
       #expect(state.received(message(second)) == .new(acknowledgment: second))
-      let isFirstFinished = state.finished(first)
+      let isFirstFinished = state.finished(first, isTaken: true)
       #expect(!isFirstFinished)
-      let isSecondFinished = state.finished(second)
+      let isSecondFinished = state.finished(second, isTaken: true)
       #expect(isSecondFinished)
-      let isFinishedAgain = state.finished(second)
+      let isFinishedAgain = state.finished(second, isTaken: true)
       #expect(!isFinishedAgain)
     }
 

@@ -252,7 +252,8 @@
       let consumer =
         try #require(pull.split(separator: " ").first { $0.contains(".NEXT.") })
         .split(separator: ".").last ?? ""
-      for (number, sender, answer) in [(11, 1, "+ACK"), (12, 0xAB, "-NAK")] {
+      // Its own message may come again before another relay of the group gets it.
+      for (number, sender, answer) in [(11, 1, "+ACK"), (12, 0xAB, "-NAK"), (12, 0xAB, "-NAK")] {
         let place = "$JS.ACK.S.\(consumer).1.\(number).\(number).0.0"
         let settled = Recorder<Bool>()
         session.whenSettled = { [place] in
