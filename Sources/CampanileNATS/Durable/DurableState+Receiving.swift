@@ -72,7 +72,8 @@
       let hasSentNothing = delivered.consumer_seq == 0 && consumerSequence > 0
       let passesOver = lastHeard.map { delivered.stream_seq > $0 } ?? true
       consumerSequence = delivered.consumer_seq
-      lastHeard = response.num_ack_pending == 0 ? delivered.stream_seq : nil
+      // Others of a group have received messages, too.
+      lastHeard = !isShared && response.num_ack_pending == 0 ? delivered.stream_seq : nil
       return hasSentNothing && passesOver
     }
 

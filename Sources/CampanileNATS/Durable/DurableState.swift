@@ -25,7 +25,7 @@
     var created = ""
     /// How many messages the consumer with a name has sent, as far as is known.
     var consumerSequence: UInt64 = 0
-    /// The last message that it has sent, or `nil` if some before that may not have been heard.
+    /// The last message that it has sent, or `nil` if some before that may not have been heard here.
     var lastHeard: UInt64?
     var consumer = ""
     var terms: ConsumerTerms

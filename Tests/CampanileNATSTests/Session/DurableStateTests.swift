@@ -1053,6 +1053,22 @@
       #expect(state.received(message(place(11, 4))) == .unwanted(acknowledgment: place(11, 4)))
     }
 
+    @Test("R7 That the consumer of a group was deleted is reported, whatever this relay has heard")
+    func deletedOfGroup() {
+      var state = DurableState(options("g-1"), id: "x", sharing: patterns("a")[0], number: 10)
+      func connect(last: Int) -> String? {
+        state.connected(info)
+        _ = locate(&state)
+        let numbers = #"{"consumer_seq":0,"stream_seq":\#(last)}"#
+        return answer(&state, #"{"delivered":\#(numbers),"num_ack_pending":0}"#)
+      }
+      #expect(connect(last: 10) == nil)
+      // Another relay had the message before it, which may not have been acknowledged.
+      let second = "$JS.ACK.S.g-1.1.12.2.0.0"
+      #expect(state.received(message(second)) == .new(acknowledgment: second))
+      #expect(connect(last: 12)?.contains("has been deleted") == true)
+    }
+
     @Test("R7 That a consumer with a name was deleted while nobody pulled is reported, once")
     func deletedUnseen() {
       var state = DurableState(options("me"), id: "x")
