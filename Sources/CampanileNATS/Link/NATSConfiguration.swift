@@ -31,9 +31,7 @@ struct NATSConfiguration: Sendable {
   /// - Parameter servers: Addresses with commas between them.
   init(servers text: String) throws(NATSAddressError) {
     for word in text.split(separator: ",") {
-      var word = word.drop(while: \.isWhitespace)
-      while word.last?.isWhitespace == true { word.removeLast() }
-      let (address, authentication) = try ServerAddress.parse(word)
+      let (address, authentication) = try ServerAddress.parse(word.trimming(\.isWhitespace))
       servers.append(address)
       if authentication == .none { continue }
       if ![.none, authentication].contains(self.authentication) {
@@ -55,6 +53,15 @@ struct NATSConfiguration: Sendable {
   var step: UInt64 {
     if mistake != nil { return .random(in: 1 ... .max) }
     return fnv1a(Set(servers.map(\.description)).sorted().joined(separator: ","))
+  }
+}
+
+extension BidirectionalCollection {
+  /// The elements without those at both ends that `isDropped` is true for.
+  func trimming(_ isDropped: (Element) -> Bool) -> SubSequence {
+    var rest = drop(while: isDropped)
+    while let last = rest.last, isDropped(last) { rest = rest.dropLast() }
+    return rest
   }
 }
 
