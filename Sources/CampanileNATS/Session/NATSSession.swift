@@ -216,16 +216,14 @@
       _ kind: Outbox.Kind, correlation: UInt64 = 0, to subject: String, reply: String? = nil,
       _ headers: [UInt8], _ payload: [UInt8]
     ) {
-      var head: [UInt8] = []
-      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
       let size = headers.count + payload.count
       // It does not wait for posts that no stream takes.
       if vain != nil || durable?.isStreamUnknown == true, let server, size <= server.maxPayload {
-        output.writeBytes(head)
-        output.writeBytes(payload)
-        output.writeStaticString("\r\n")
+        output.writePublish(subject, reply: reply, headers: headers, payload: payload)
         return requests.wasSent(correlation)
       }
+      var head: [UInt8] = []
+      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
