@@ -116,7 +116,6 @@ struct StreamResponse: Decodable {
     var subjects: [String]?
     var max_bytes: Int?
     var discard: String?
-    var no_ack: Bool?
 
     /// Whether so many bytes are more than the stream stores even when it has nothing else.
     func neverHasRoom(for bytes: Int) -> Bool {

@@ -196,8 +196,7 @@
       vain?.reason = reason
     }
 
-    /// Notes an attempt in vain, and asks which names the stream stores, and whether it acknowledges
-    /// what it stores.
+    /// Notes an attempt in vain, and asks which names the stream stores.
     private mutating func countAttempt() {
       guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest),
         let stream = durable?.options.stream
@@ -219,15 +218,8 @@
     /// If that of a post is not among them, no attempt to store the post will have success.
     private mutating func receivedStream(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), let durable, let subject = outbox.subject(mark),
-        message.headers.status == nil, let response = StreamResponse(message.payload)
+        message.headers.status == nil, let response = StreamResponse(message.payload), vain != nil
       else { return }
-      if response.config?.no_ack == true {
-        let text =
-          "The stream \"\(durable.options.stream)\" doesn't acknowledge what it stores (no_ack), so "
-          + "that posts wait."
-        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
-      }
-      if vain == nil { return }
       let stream = "The stream \"\(durable.options.stream)\""
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
@@ -288,7 +280,7 @@
     var mayTry = false
     /// How many seconds there are until then: more from attempt to attempt, after the first few.
     var pause: Int { count < 5 ? 1 : min(30, 1 << min(count - 4, 5)) }
-    var reason = "JetStream doesn't answer."
+    var reason = "JetStream doesn't answer, or the stream acknowledges nothing (no_ack)."
   }
 
   extension [UInt8] {
