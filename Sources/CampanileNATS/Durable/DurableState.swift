@@ -179,19 +179,6 @@
       begin(.awaitingDeletion)
     }
 
-    /// The server does not permit a request about the stream, which another receiver may have made.
-    mutating func denied(_ request: String) {
-      switch phase {
-      // It may permit to create the stream.
-      case .locating where !isStreamReady && request.hasPrefix("$JS.API.STREAM.INFO."):
-        createStream()
-      // Posts do not wait for that, so that somebody learns of them.
-      case .creatingStream where request.hasPrefix("$JS.API.STREAM.CREATE."):
-        (isStreamUnknown, unansweredCount) = (false, 0)
-      default: break
-      }
-    }
-
     mutating func createStream() {
       // Posts have waited for it once, if it has not been answered.
       isStreamUnknown = unansweredCount == 0

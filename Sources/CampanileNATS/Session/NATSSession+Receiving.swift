@@ -215,7 +215,6 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          changeReceivers { $0.denied(request) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
