@@ -242,9 +242,7 @@
     }
 
     mutating func opened(_ number: Int, _ info: ServerInfo) {
-      guard let address = lines[number]?.address else { return }
       if number == current {
-        pool.connected(to: address)
         reported = []
         session.connected(info)
       } else {

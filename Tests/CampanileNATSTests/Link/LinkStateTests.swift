@@ -77,6 +77,29 @@
       #expect(link.takeEffects().connects.map(\.number) == [2])
     }
 
+    @Test(
+      "To take the place of a server that ends, each other one is tried again and again",
+      arguments: [true, false])
+    func others(isShuffled: Bool) throws {
+      var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1,nats://c:1")
+      (configuration.shufflesServers, configuration.pingInterval) = (isShuffled, 1_000)
+      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      let ending = link.takeEffects().connects[0].address
+      link.handle(.connected(first), of: 1)
+      receive(.info(Self.info(isLameDuck: true)), .pong, from: 1, &link)
+      var tried: [ServerAddress: Int] = [:]
+      for _ in 1...30 {
+        link.tick()
+        for connect in link.takeEffects().connects {
+          tried[connect.address, default: 0] += 1
+          link.handle(.closed("no"), of: connect.number)
+        }
+      }
+      #expect(tried[ending] == nil && tried.count == 2)
+      #expect(tried.values.allSatisfy { (8...12).contains($0) })
+    }
+
     @Test("A server that answers nothing after two pings is left")
     func unnoticed() {
       var state = ConnectionState(pingInterval: 1)
@@ -270,7 +293,8 @@
       link.handle(.closed(nil), of: 2)
       link.perform([.post(subject: "a"), .flush(7)])
       #expect(effects(&link).sent == ["1: HPUB a", "1: PING"])
-      link.tick()
+      // All others have been tried: one second goes by before they are tried again.
+      for _ in 1...2 { link.tick() }
       #expect(link.takeEffects().connects.map(\.number) == [3])
       link.handle(.connected(NATSConnection(EmbeddedChannel())), of: 3)
       receive(.info(Self.info()), from: 3, &link)
