@@ -251,15 +251,6 @@
       return isOpen
     }
 
-    /// One second has passed, whether anything is read or not.
-    ///
-    /// - Returns: Where to say that messages are still being delivered, from time to time.
-    mutating func tickDeliveries() -> [String] {
-      seconds &+= 1
-      if !isConnected || seconds % Self.progressInterval != 0 { return [] }
-      return deliveries.open
-    }
-
     // MARK: Time
 
     /// One second has passed.

@@ -65,9 +65,7 @@
     /// Whether no more messages are asked for; those that have been sent are still received.
     var hasEndedHearing = false
     var reported = ""
-    var seconds = 0
 
-    static let progressInterval = 3
     /// How many seconds of changes are taken together.
     static let longestGathering = 3
     static let longestFirstGathering = 30

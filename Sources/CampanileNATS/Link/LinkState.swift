@@ -90,7 +90,7 @@
       if !others.isEmpty { deferred.append { $0.perform(others) } }
     }
 
-    /// A message of a stream has been delivered, or is not wanted.
+    /// A message of a stream has been delivered, or is given back.
     mutating func settle(_ subject: String, isTaken: Bool) {
       // Bytes written while the first server sends its rest would reach neither server.
       if !isHandingOver { return session.settle(subject, isTaken: isTaken) }

@@ -52,7 +52,7 @@
       switch news {
       case .none: break
       case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
-      case .unwanted(let acknowledgment): whenSettled(acknowledgment, true)
+      case .unwanted(let acknowledgment): acknowledge(acknowledgment, "+ACK")
       case .new(acknowledgment: nil): deliver(message, to: group)
       case .new(let acknowledgment?):
         // A relay that ends takes nothing more: it hears such a message in its next run.
@@ -97,8 +97,22 @@
         isOpen = shared[sid]!.finished(subject, isTaken: isTaken)
       }
       guard isOpen, server != nil else { return }
-      let answer = isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#
-      output.writePublish(subject, payload: Array(answer.utf8))
+      acknowledge(subject, isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#)
+    }
+
+    /// Tells the stream what has become of a message.
+    private mutating func acknowledge(_ subject: String, _ word: String) {
+      output.writePublish(subject, payload: Array(word.utf8))
+    }
+
+    /// Tells the stream which messages are still being delivered, from time to time, so that it does
+    /// not send them again meanwhile.
+    mutating func tickDeliveries() {
+      seconds &+= 1
+      if server == nil || seconds % 3 != 0 { return }
+      var open: [String] = []
+      changeReceivers { open += $0.deliveries.open }
+      for subject in open { acknowledge(subject, "+WPI") }
     }
 
     // MARK: What is asked

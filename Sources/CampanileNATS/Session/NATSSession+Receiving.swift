@@ -353,12 +353,7 @@
       numberAnswers = 0
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
-      // So that the server does not send these again meanwhile.
-      var open: [String] = []
-      changeReceivers { open += $0.tickDeliveries() }
-      for subject in open {
-        output.writePublish(subject, payload: Array("+WPI".utf8))
-      }
+      tickDeliveries()
       guard server != nil else { return }
       let (hasChanged, announces) = presence.tick(isReading: isReading)
       if hasChanged { hasNewPeers = true }

@@ -68,8 +68,10 @@
     /// The state of each of this relay's groups on the stream, by the number of its subscription.
     var shared: [UInt64: DurableState] = [:]
     /// Called with each message of the stream to acknowledge, or to give back, when it has been
-    /// delivered, or is not wanted.
+    /// delivered.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
+    /// Counts seconds.
+    var seconds = 0
     /// The sender of the last message.
     var namedSender: UInt64?
     /// For how many seconds what was sent has not been stored, if anything was.
@@ -123,8 +125,6 @@
     }
 
     // MARK: What the relay wants
-
-    mutating func perform(_ operation: RelayOperation) { perform([operation]) }
 
     mutating func perform(_ operations: [RelayOperation]) {
       for operation in operations { performOne(operation) }

@@ -7,6 +7,10 @@
 
   @testable import CampanileNATS
 
+  extension NATSSession {
+    mutating func perform(_ operation: RelayOperation) { perform([operation]) }
+  }
+
   @Suite("What a relay does on NATS, without a server")
   struct NATSSessionTests {
     private var session = NATSSession(id: 0xAB, name: "me", processID: 1)
@@ -269,6 +273,27 @@
         let text = self.written(&session).text
         #expect(text.contains("PUB \(place) ") && text.contains("\r\n\(answer)"))
       }
+      // The stream has missed the acknowledgment of the first one.
+      let place = "$JS.ACK.S.\(consumer).2.11.13.0.0"
+      session.received(message("a", sid: 10, reply: place, "1 1 1 0 n -"))
+      #expect(told(&session).isEmpty)
+      #expect(written(&session).text.contains("PUB \(place) 4\r\n+ACK"))
+    }
+
+    @Test("R4 A stream is told every three seconds what is still being delivered")
+    func stillDelivered() throws {
+      var session = connected(
+        DurableOptions(stream: "S", subjects: [], replicas: 1, consumer: "me"))
+      let place = "$JS.ACK.S.me.1.11.1.0.0"
+      _ = session.durable?.deliveries.hear(try #require(StreamPlace(place)), isWanted: true)
+      func count(_ word: String) -> Int {
+        for _ in 1...6 { session.tick(isReading: false) }
+        return written(&session).text.ranges(of: "PUB \(place) 4\r\n\(word)\r\n").count
+      }
+      #expect(count("+WPI") == 2)
+      session.settle(place, isTaken: true)
+      #expect(count("+ACK") == 1)
+      #expect(count("+WPI") == 0)
     }
 
     @Test("Those who answer share the requests, and each is answered where it says")
