@@ -63,7 +63,7 @@
 
     /// The server does not permit as many messages.
     ///
-    /// Other limits are those of a consumer, which none has that is created again.
+    /// Other limits of pulls are settings of a consumer, which end when the consumer is asked for again.
     ///
     /// - Parameter status: What it says.
     /// - Returns: Whether the next pull asks for less.
