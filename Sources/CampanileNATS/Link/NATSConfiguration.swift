@@ -56,15 +56,6 @@ struct NATSConfiguration: Sendable {
   }
 }
 
-extension BidirectionalCollection {
-  /// The elements without those at both ends that `isDropped` is true for.
-  func trimming(_ isDropped: (Element) -> Bool) -> SubSequence {
-    var rest = drop(while: isDropped)
-    while let last = rest.last, isDropped(last) { rest = rest.dropLast() }
-    return rest
-  }
-}
-
 /// A number for a text, which is the same in each process.
 func fnv1a(_ text: String) -> UInt64 {
   text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
