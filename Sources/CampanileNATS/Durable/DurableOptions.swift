@@ -73,18 +73,11 @@ struct ConsumerRequest: Encodable {
 
 struct PullRequest: Encodable {
   var batch: Int
-  var expires: Int
-  var idle_heartbeat: Int
   var max_bytes: Int
-
-  /// - Parameter seconds: How long the server may take; it says at least each five seconds that it has
-  ///   nothing to send.
-  init(batch: Int, bytes: Int, seconds: Int) {
-    self.batch = batch
-    max_bytes = bytes
-    expires = seconds * 1_000_000_000
-    idle_heartbeat = min(5_000_000_000, expires / 2)
-  }
+  /// How long the server may take, in nanoseconds.
+  var expires = 20_000_000_000
+  /// The time after which it says that it has nothing to send.
+  var idle_heartbeat = 5_000_000_000
 }
 
 /// The needed part of an answer of JetStream.
@@ -116,7 +109,6 @@ struct StreamResponse: Decodable {
     var subjects: [String]?
     var max_bytes: Int?
     var discard: String?
-    var no_ack: Bool?
 
     /// Whether so many bytes are more than the stream stores even when it has nothing else.
     func neverHasRoom(for bytes: Int) -> Bool {

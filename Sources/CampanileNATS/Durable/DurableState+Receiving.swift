@@ -9,10 +9,13 @@
       guard token.dropFirst() == String(generation) else { return nil }
       let status = message.headers.status
       let response = status == nil ? StreamResponse(message.payload) : nil
-      // After a restart, JetStream may not be ready, or have no leader. It is asked again, and that it
+      // After a restart, JetStream may not be ready, or have no leader. It is asked again, and why it
       // does not answer is reported from the second time on.
       let isNotReady = status == 503 || response?.error?.code == 503
-      if phase == .locating, isNotReady, !created.isEmpty { return nil }
+      if phase == .locating, isNotReady, !created.isEmpty {
+        (unansweredCount, refusal) = (min(unansweredCount, 1), response?.error)
+        return nil
+      }
       (isStreamAsked, isStreamUnknown) = (true, false)
       guard let response else {
         unansweredCount = 0
@@ -69,7 +72,8 @@
       let hasSentNothing = delivered.consumer_seq == 0 && consumerSequence > 0
       let passesOver = lastHeard.map { delivered.stream_seq > $0 } ?? true
       consumerSequence = delivered.consumer_seq
-      lastHeard = response.num_ack_pending == 0 ? delivered.stream_seq : nil
+      // Others of a group have received messages, too.
+      lastHeard = !isShared && response.num_ack_pending == 0 ? delivered.stream_seq : nil
       return hasSentNothing && passesOver
     }
 
@@ -237,23 +241,14 @@
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
 
-    /// A message has been delivered to all its observers, or has none.
+    /// A message has been delivered to all its observers, or is given back.
     ///
-    /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
+    /// - Returns: Whether to tell the stream. In another stream of the name, another message may have
     ///   its number.
-    mutating func finished(_ acknowledgment: String) -> Bool {
-      let isOpen = deliveries.finished(acknowledgment)
+    mutating func finished(_ acknowledgment: String, isTaken: Bool) -> Bool {
+      let isOpen = deliveries.finished(acknowledgment, isTaken: isTaken)
       if isShared, phase == .pulling { askForMore() }
       return isOpen
-    }
-
-    /// One second has passed, whether anything is read or not.
-    ///
-    /// - Returns: Where to say that messages are still being delivered, from time to time.
-    mutating func tickDeliveries() -> [String] {
-      seconds &+= 1
-      if !isConnected || seconds % Self.progressInterval != 0 { return [] }
-      return deliveries.open
     }
 
     // MARK: Time
@@ -303,9 +298,11 @@
 
     /// Counts a request without an answer, and returns a sentence from the second one on.
     private mutating func unanswered() -> String? {
+      defer { refusal = nil }
       unansweredCount += 1
       isStreamUnknown = false
       if unansweredCount < 2 { return nil }
+      if let refusal { return report(refusal) }
       return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
     }
   }

@@ -25,7 +25,7 @@
     var created = ""
     /// How many messages the consumer with a name has sent, as far as is known.
     var consumerSequence: UInt64 = 0
-    /// The last message that it has sent, or `nil` if some before that may not have been heard.
+    /// The last message that it has sent, or `nil` if some before that may not have been heard here.
     var lastHeard: UInt64?
     var consumer = ""
     var terms: ConsumerTerms
@@ -55,6 +55,8 @@
     var isUnanswered = false
     /// How many requests had no answer in time since the last that succeeded or was refused.
     var unansweredCount = 0
+    /// Why JetStream is not ready, as the last answer says.
+    var refusal: StreamResponse.Failure?
     var hasGathered = false
     /// For how long changes of the subscriptions have been gathered.
     var gatheredSeconds = 0
@@ -63,9 +65,7 @@
     /// Whether no more messages are asked for; those that have been sent are still received.
     var hasEndedHearing = false
     var reported = ""
-    var seconds = 0
 
-    static let progressInterval = 3
     /// How many seconds of changes are taken together.
     static let longestGathering = 3
     static let longestFirstGathering = 30
@@ -175,19 +175,6 @@
       isStreamReady = !isStreamUnknown
       if !isNamed { consumer = "" }
       begin(.awaitingDeletion)
-    }
-
-    /// The server does not permit a request about the stream, which another receiver may have made.
-    mutating func denied(_ request: String) {
-      switch phase {
-      // It may permit to create the stream.
-      case .locating where !isStreamReady && request.hasPrefix("$JS.API.STREAM.INFO."):
-        createStream()
-      // Posts do not wait for that, so that somebody learns of them.
-      case .creatingStream where request.hasPrefix("$JS.API.STREAM.CREATE."):
-        (isStreamUnknown, unansweredCount) = (false, 0)
-      default: break
-      }
     }
 
     mutating func createStream() {

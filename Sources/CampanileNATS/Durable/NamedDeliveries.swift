@@ -18,8 +18,6 @@
     private var older: Set<Message> = []
     /// Those whose observers have not all been called, by number, and where they are acknowledged.
     private var unfinished: [UInt64: (message: Message, acknowledgment: String)] = [:]
-    /// Where messages without an observer here are acknowledged.
-    private var unwanted: Set<String> = []
 
     /// Where to say that messages are still being delivered.
     var open: [String] { unfinished.values.map(\.acknowledgment) }
@@ -35,24 +33,25 @@
       unfinished[message.number] = nil
       let isNew = recent.insert(message).inserted && !older.contains(message)
       if recent.count > 8 * PullBudget.batch { (older, recent) = (recent, []) }
-      guard isNew && isWanted else {
-        unwanted.insert(place.acknowledgment)
-        return .unwanted(acknowledgment: place.acknowledgment)
-      }
+      guard isNew && isWanted else { return .unwanted(acknowledgment: place.acknowledgment) }
       unfinished[message.number] = (message, place.acknowledgment)
       return .new(acknowledgment: place.acknowledgment)
     }
 
-    /// A message has been delivered to all its observers, or has none.
+    /// A message has been delivered to all its observers, or is given back.
     ///
-    /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
+    /// - Parameter isTaken: If not, it is new when it arrives again.
+    /// - Returns: Whether to tell the stream. In another stream of the name, another message may have
     ///   its number.
-    mutating func finished(_ acknowledgment: String) -> Bool {
-      if unwanted.remove(acknowledgment) != nil { return true }
+    mutating func finished(_ acknowledgment: String, isTaken: Bool) -> Bool {
       guard let place = StreamPlace(acknowledgment),
-        unfinished[place.streamSequence]?.acknowledgment == acknowledgment
+        let open = unfinished[place.streamSequence], open.acknowledgment == acknowledgment
       else { return false }
       unfinished[place.streamSequence] = nil
+      if !isTaken {
+        recent.remove(open.message)
+        older.remove(open.message)
+      }
       return true
     }
   }

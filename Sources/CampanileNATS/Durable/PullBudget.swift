@@ -3,10 +3,8 @@
   struct PullBudget {
     /// How many messages a pull asks for: fewer where the server does not permit as many.
     private var size: Int
-    /// For how many seconds a pull asks, likewise.
-    private var seconds = 20
-    /// How many bytes a pull asks for: more where a message has more, and never more than the limit.
-    private var (bytes, limit) = (Self.bytes, 1 << 30)
+    /// How many bytes a pull asks for: more where a message has more.
+    private var bytes = Self.bytes
     /// How many messages the server may still send.
     private var open = 0
     /// For how many seconds nothing has been heard of them.
@@ -14,7 +12,7 @@
 
     /// How many messages a pull asks for, alone and as one of a group.
     static let (batch, handful) = (500, 16)
-    private static let bytes = 2 << 20
+    private static let (bytes, mostBytes) = (2 << 20, 1 << 30)
 
     init(isShared: Bool = false) {
       size = isShared ? Self.handful : Self.batch
@@ -29,7 +27,7 @@
     mutating func next(inHand: Int = 0) -> PullRequest? {
       if open + inHand > size / 2 { return nil }
       open += size
-      return PullRequest(batch: size, bytes: bytes, seconds: seconds)
+      return PullRequest(batch: size, max_bytes: bytes)
     }
 
     /// A message has arrived.
@@ -58,26 +56,20 @@
     /// - Returns: Whether a later pull can bring the message.
     mutating func grow(left: UInt64) -> Bool {
       if left < UInt64(bytes) { return true }
-      if bytes == limit { return false }
-      bytes = min(2 * bytes, limit)
+      if bytes == Self.mostBytes { return false }
+      bytes *= 2
       return true
     }
 
-    /// The server does not permit as much.
+    /// The server does not permit as many messages.
+    ///
+    /// Other limits of pulls are settings of a consumer, which end when the consumer is asked for again.
     ///
     /// - Parameter status: What it says.
     /// - Returns: Whether the next pull asks for less.
     mutating func shrink(by status: String) -> Bool {
-      if status.contains("MaxRequestMaxBytes"), bytes > 1 {
-        (bytes, limit) = (bytes / 2, bytes / 2)
-      } else if status.contains("MaxRequestBatch"), size > 1 {
-        size /= 2
-      } else if status.contains("MaxRequestExpires"), seconds > 1 {
-        seconds /= 2
-      } else {
-        return false
-      }
-      open = 0
+      guard status.contains("MaxRequestBatch"), size > 1 else { return false }
+      (size, open) = (size / 2, 0)
       return true
     }
   }

@@ -8,9 +8,11 @@
     /// The server of the present connection ends soon: another one is looked for, if there is any.
     mutating func leaveLameDuck() {
       guard let current, next == nil, lines[current]?.state.info.isLameDuck == true,
-        lines[current]?.state.isOpen == true, let other = pool.another(&random)
+        lines[current]?.state.isOpen == true
       else { return }
-      next = open(other)
+      while next == nil, case .connect(let other) = pool.next(&random) {
+        if other != lines[current]?.address { next = open(other) }
+      }
     }
 
     /// The first connection has sent all that it had.
@@ -21,7 +23,6 @@
       }
       (current, next, isHandingOver) = (new, nil, false)
       line.connection?.setReading(isReading)
-      pool.connected(to: line.address)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
       effects.hasChangedServers = true
@@ -50,7 +51,10 @@
       }
       current = nil
       let wasOpen = session.server != nil
-      if wasOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
+      if wasOpen {
+        shortCount = line.age < Self.shortAge ? shortCount + 1 : 0
+        pool.lost(line.address, &random)
+      }
       if nextIsOpen { return handOver() }
       let sentence =
         line.state.closed(reason)
@@ -123,9 +127,11 @@
           takeOutput(of: [current])
           if session.output.readableBytes == 0 { continue }
           effects.sends.append((connection, session.output))
-          // With the size of this one: what is sent next often has as many bytes.
-          let isLarge = session.output.capacity > Self.largestOutput
-          isLarge ? session.output = ByteBuffer() : session.output.clear()
+          // With the size of this one, which a few bytes do not keep: what is sent next often has as
+          // many.
+          let capacity = session.output.capacity
+          let isUsual = capacity <= min(Self.largestOutput, 4 * session.output.readableBytes)
+          if isUsual { session.output.clear() } else { session.output = ByteBuffer() }
         }
       } else if let current {
         takeOutput(of: [current])

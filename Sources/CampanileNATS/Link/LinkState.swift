@@ -90,14 +90,11 @@
       if !others.isEmpty { deferred.append { $0.perform(others) } }
     }
 
-    /// A message of a stream has been delivered, or is not wanted.
+    /// A message of a stream has been delivered, or is given back.
     mutating func settle(_ subject: String, isTaken: Bool) {
       // Bytes written while the first server sends its rest would reach neither server.
-      if !isHandingOver {
-        session.settle(subject, isTaken: isTaken)
-      } else if isTaken {
-        deferred.append { $0.settle(subject, isTaken: true) }
-      }
+      if !isHandingOver { return session.settle(subject, isTaken: isTaken) }
+      deferred.append { $0.settle(subject, isTaken: isTaken) }
     }
 
     mutating func performDeferred() {
@@ -245,9 +242,7 @@
     }
 
     mutating func opened(_ number: Int, _ info: ServerInfo) {
-      guard let address = lines[number]?.address else { return }
       if number == current {
-        pool.connected(to: address)
         reported = []
         session.connected(info)
       } else {

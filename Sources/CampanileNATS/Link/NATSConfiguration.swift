@@ -31,9 +31,7 @@ struct NATSConfiguration: Sendable {
   /// - Parameter servers: Addresses with commas between them.
   init(servers text: String) throws(NATSAddressError) {
     for word in text.split(separator: ",") {
-      var word = word.drop(while: \.isWhitespace)
-      while word.last?.isWhitespace == true { word.removeLast() }
-      let (address, authentication) = try ServerAddress.parse(word)
+      let (address, authentication) = try ServerAddress.parse(word.trimming(\.isWhitespace))
       servers.append(address)
       if authentication == .none { continue }
       if ![.none, authentication].contains(self.authentication) {

@@ -17,7 +17,7 @@
     private let configuration: NATSConfiguration
     private let observer: LinkObserver
     private let state: Locked<State>
-    /// The messages of a stream that have been delivered, or are not wanted, since the last turn.
+    /// The messages of a stream that have been delivered, or are given back, since the last turn.
     private let settled = Locked<[(acknowledgment: String, isTaken: Bool)]>([])
 
     init(_ configuration: NATSConfiguration, name: String, _ buffering: RelayBuffering) {

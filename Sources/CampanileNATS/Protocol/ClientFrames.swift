@@ -15,19 +15,11 @@
 
     /// - Parameter group: The group whose members share the messages: each is sent to one of them.
     mutating func writeSubscribe(_ pattern: String, group: String? = nil, sid: UInt64) {
-      writeStaticString("SUB ")
-      writeString(pattern)
-      if let group { writeString(" " + SubjectName.escaped(group)) }
-      writeStaticString(" ")
-      writeString(String(sid))
-      writeStaticString("\r\n")
+      let group = group.map { SubjectName.escaped($0) + " " } ?? ""
+      writeString("SUB \(pattern) \(group)\(sid)\r\n")
     }
 
-    mutating func writeUnsubscribe(sid: UInt64) {
-      writeStaticString("UNSUB ")
-      writeString(String(sid))
-      writeStaticString("\r\n")
-    }
+    mutating func writeUnsubscribe(sid: UInt64) { writeString("UNSUB \(sid)\r\n") }
 
     mutating func writePublish(
       _ subject: String, reply: String? = nil, headers: [UInt8] = [], payload: [UInt8]

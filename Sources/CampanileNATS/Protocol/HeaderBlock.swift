@@ -36,7 +36,7 @@
         if line.count > name.count, line[start + name.count] == UInt8(ascii: ":"),
           line.prefix(name.count).elementsEqual(name)
         {
-          return line.dropFirst(name.count + 1).trimmed
+          return line.dropFirst(name.count + 1).trimming { $0 == 0x20 || $0 == 0x09 }
         }
         start = line.endIndex + 2
       }
@@ -50,17 +50,6 @@
     private func line(from start: Int) -> ArraySlice<UInt8> {
       let end = bytes[start...].firstIndex(of: UInt8(ascii: "\r")) ?? bytes.count
       return bytes[start..<end]
-    }
-  }
-
-  extension ArraySlice<UInt8> {
-    fileprivate var trimmed: Self {
-      func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-      }
-      var rest = drop(while: isSpace)
-      while let last = rest.last, isSpace(last) { rest.removeLast() }
-      return rest
     }
   }
 #endif

@@ -129,7 +129,7 @@
       case 0x504F_4E47: return .pong
       case 0x2B_4F4B: return .ok
       case 0x2D45_5252:
-        return .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
+        return .error(String(buffer.text(rest..<end).trimming { " \t'".contains($0) }))
       case 0x494E_464F: return .info(try ServerInfo(json: buffer.bytes(rest..<end)))
       default:
         throw ProtocolError("A line of the server begins with none of the protocol's words.")
@@ -228,14 +228,6 @@
         word = word << 8 | UInt64(byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte)
       }
       return word
-    }
-  }
-
-  extension String {
-    fileprivate func trimming(_ isDropped: (Character) -> Bool) -> String {
-      var rest = drop(while: isDropped)
-      while let last = rest.last, isDropped(last) { rest.removeLast() }
-      return String(rest)
     }
   }
 #endif

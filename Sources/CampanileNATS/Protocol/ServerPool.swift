@@ -24,13 +24,6 @@
     private var passes = 0
     /// Whether the servers are tried in a random order, or as they were given and reported.
     private let isShuffled: Bool
-    /// The server that is, or was, connected.
-    private(set) var current: ServerAddress?
-
-    /// The server that was connected, until the next one is asked for.
-    private var former: ServerAddress?
-    /// The servers that have been named to take the place of the present one.
-    private var named: Set<ServerAddress> = []
     /// The longest pause, in milliseconds.
     private let longestPause: Int
 
@@ -51,17 +44,9 @@
 
     var all: [ServerAddress] { given + learned.filter { !given.contains($0) } }
 
-    /// The next step without a connection.
+    /// The next step without a connection, or to replace one.
     mutating func next(_ random: inout some RandomNumberGenerator) -> Step {
-      if let former {
-        // It is tried last: it may have ended.
-        untried = [former] + arranged(all.filter { $0 != former }, &random)
-        self.former = nil
-      }
-      if let next = untried.popLast() {
-        current = next
-        return .connect(next)
-      }
+      if let next = untried.popLast() { return .connect(next) }
       untried = forgotten.prefix(1) + arranged(all, &random)
       if !forgotten.isEmpty { forgotten.append(forgotten.removeFirst()) }
       passes += 1
@@ -74,17 +59,10 @@
       return .random(in: pause / 2...pause, using: &random)
     }
 
-    /// Another server than the present one, if there is any; each of them once before any again.
-    mutating func another(_ random: inout some RandomNumberGenerator) -> ServerAddress? {
-      let others = all.filter { $0 != current }
-      if named.isSuperset(of: others) { named = [] }
-      let other = arranged(others.filter { !named.contains($0) }, &random).last
-      if let other { named.insert(other) }
-      return other
-    }
-
-    mutating func connected(to server: ServerAddress) {
-      (current, former, passes, named) = (server, server, 0, [])
+    /// A connection has ended: the others are tried first, because its server may have ended, too.
+    mutating func lost(_ server: ServerAddress, _ random: inout some RandomNumberGenerator) {
+      untried = all.filter { $0 == server } + arranged(all.filter { $0 != server }, &random)
+      passes = 0
     }
 
     /// Forgets all servers for those of another list.
@@ -107,6 +85,7 @@
       }
       let known = Set(all)
       let gone = before.filter { !known.contains($0) }
+      untried.removeAll { gone.contains($0) }
       let earlier = forgotten.filter { !known.contains($0) && !gone.contains($0) }
       forgotten = Array((gone + earlier).prefix(Self.forgottenLimit))
     }

@@ -52,7 +52,7 @@
       switch news {
       case .none: break
       case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
-      case .unwanted(let acknowledgment): whenSettled(acknowledgment, true)
+      case .unwanted(let acknowledgment): acknowledge(acknowledgment, "+ACK")
       case .new(acknowledgment: nil): deliver(message, to: group)
       case .new(let acknowledgment?):
         // A relay that ends takes nothing more: it hears such a message in its next run.
@@ -92,11 +92,27 @@
 
     /// Acknowledges a message, or has the stream send it to another of the group after a second.
     mutating func settle(_ subject: String, isTaken: Bool) {
-      var isOpen = durable?.finished(subject) == true
-      for sid in shared.keys where !isOpen { isOpen = shared[sid]!.finished(subject) }
+      var isOpen = durable?.finished(subject, isTaken: isTaken) == true
+      for sid in shared.keys where !isOpen {
+        isOpen = shared[sid]!.finished(subject, isTaken: isTaken)
+      }
       guard isOpen, server != nil else { return }
-      let answer = isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#
-      output.writePublish(subject, payload: Array(answer.utf8))
+      acknowledge(subject, isTaken ? "+ACK" : #"-NAK {"delay":1000000000}"#)
+    }
+
+    /// Tells the stream what has become of a message.
+    private mutating func acknowledge(_ subject: String, _ word: String) {
+      output.writePublish(subject, payload: Array(word.utf8))
+    }
+
+    /// Tells the stream which messages are still being delivered, from time to time, so that it does
+    /// not send them again meanwhile.
+    mutating func tickDeliveries() {
+      seconds &+= 1
+      if server == nil || seconds % 3 != 0 { return }
+      var open: [String] = []
+      changeReceivers { open += $0.deliveries.open }
+      for subject in open { acknowledge(subject, "+WPI") }
     }
 
     // MARK: What is asked
@@ -194,8 +210,7 @@
       vain?.reason = reason
     }
 
-    /// Notes an attempt in vain, and asks which names the stream stores, and whether it acknowledges
-    /// what it stores.
+    /// Notes an attempt in vain, and asks which names the stream stores.
     private mutating func countAttempt() {
       guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest),
         let stream = durable?.options.stream
@@ -217,15 +232,8 @@
     /// If that of a post is not among them, no attempt to store the post will have success.
     private mutating func receivedStream(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), let durable, let subject = outbox.subject(mark),
-        message.headers.status == nil, let response = StreamResponse(message.payload)
+        message.headers.status == nil, let response = StreamResponse(message.payload), vain != nil
       else { return }
-      if response.config?.no_ack == true {
-        let text =
-          "The stream \"\(durable.options.stream)\" doesn't acknowledge what it stores (no_ack), so "
-          + "that posts wait."
-        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
-      }
-      if vain == nil { return }
       let stream = "The stream \"\(durable.options.stream)\""
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
@@ -286,7 +294,7 @@
     var mayTry = false
     /// How many seconds there are until then: more from attempt to attempt, after the first few.
     var pause: Int { count < 5 ? 1 : min(30, 1 << min(count - 4, 5)) }
-    var reason = "JetStream doesn't answer."
+    var reason = "JetStream doesn't answer, or the stream acknowledges nothing (no_ack)."
   }
 
   extension [UInt8] {

@@ -215,7 +215,6 @@
         if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
-          changeReceivers { $0.denied(request) }
         } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
           // Each message is sent again, and is acknowledged again.
           return reportOnce(denial, "$JS.ACK")
@@ -354,12 +353,7 @@
       numberAnswers = 0
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
-      // So that the server does not send these again meanwhile.
-      var open: [String] = []
-      changeReceivers { open += $0.tickDeliveries() }
-      for subject in open {
-        output.writePublish(subject, payload: Array("+WPI".utf8))
-      }
+      tickDeliveries()
       guard server != nil else { return }
       let (hasChanged, announces) = presence.tick(isReading: isReading)
       if hasChanged { hasNewPeers = true }

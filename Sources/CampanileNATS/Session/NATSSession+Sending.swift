@@ -157,8 +157,7 @@
     mutating func refuseLast(_ item: Outbox.Item, _ server: ServerInfo) {
       guard let subject = outbox.dropLast() else { return }
       let reason =
-        Self.objection(to: subject)
-        ?? "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
+        "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
         + "the server takes \(server.maxPayload) at the most."
       // The sender of a request learns of it.
       if item.kind != .request { incidents.append(.refused(subject: subject, reason)) }

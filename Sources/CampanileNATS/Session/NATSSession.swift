@@ -68,8 +68,10 @@
     /// The state of each of this relay's groups on the stream, by the number of its subscription.
     var shared: [UInt64: DurableState] = [:]
     /// Called with each message of the stream to acknowledge, or to give back, when it has been
-    /// delivered, or is not wanted.
+    /// delivered.
     var whenSettled: @Sendable (_ acknowledgment: String, _ isTaken: Bool) -> Void = { _, _ in }
+    /// Counts seconds.
+    var seconds = 0
     /// The sender of the last message.
     var namedSender: UInt64?
     /// For how many seconds what was sent has not been stored, if anything was.
@@ -123,8 +125,6 @@
     }
 
     // MARK: What the relay wants
-
-    mutating func perform(_ operation: RelayOperation) { perform([operation]) }
 
     mutating func perform(_ operations: [RelayOperation]) {
       for operation in operations { performOne(operation) }
@@ -188,6 +188,9 @@
     }
 
     mutating func append(_ posts: RelayPosts) {
+      var posts = posts
+      if !posts.headings.allSatisfy({ NATSSubject.isName($0.subject) }) { refuseNames(of: &posts) }
+      if posts.isEmpty { return }
       outbox.append(posts) { subject in
         incidents.addLoss(
           sender: id, subject, 1,
@@ -195,24 +198,36 @@
       }
     }
 
+    /// Takes the posts out whose names a server doesn't take.
+    private mutating func refuseNames(of posts: inout RelayPosts) {
+      var valid = RelayPosts()
+      while let post = posts.popFirst() {
+        let heading = posts.headings[post.heading]
+        if let reason = Self.objection(to: heading.subject) {
+          incidents.append(.refused(subject: heading.subject, reason))
+        } else {
+          valid.append(heading, posts.bytes[post.payload])
+        }
+      }
+      posts = valid
+    }
+
     mutating func append(
       _ kind: Outbox.Kind, correlation: UInt64 = 0, to subject: String, reply: String? = nil,
       _ headers: [UInt8], _ payload: [UInt8]
     ) {
-      var head: [UInt8] = []
-      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
       let size = headers.count + payload.count
       // It does not wait for posts that no stream takes.
       if vain != nil || durable?.isStreamUnknown == true, let server, size <= server.maxPayload {
-        output.writeBytes(head)
-        output.writeBytes(payload)
-        output.writeStaticString("\r\n")
+        output.writePublish(subject, reply: reply, headers: headers, payload: payload)
         return requests.wasSent(correlation)
       }
+      var head: [UInt8] = []
+      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
-    static func objection(to subject: String) -> String? {
+    private static func objection(to subject: String) -> String? {
       NATSSubject.isName(subject)
         ? nil
         : "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "

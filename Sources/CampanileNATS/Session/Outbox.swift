@@ -50,8 +50,6 @@
     var head: PostHead
     var heading = -1
     var headingCost = 0
-    /// Whether a server takes the name in it.
-    var isName = false
     var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
     var run: FrameStore.Place?
@@ -207,7 +205,6 @@
         heading = post.heading
         head.begin(posts.headings[heading])
         headingCost = Self.cost(posts.headings[heading])
-        isName = NATSSubject.isName(head.subject)
       }
       let (number, since) = numbers.next(head.subject)
       let (mark, count) = (nextMark, post.payload.count)
@@ -219,8 +216,7 @@
       sentBytes += cost
       sentPosts += 1
       return Item(
-        mark: mark, token: 0, place: place,
-        size: isName ? UInt32(head.headerCount + count) : .max,
+        mark: mark, token: 0, place: place, size: UInt32(head.headerCount + count),
         cost: UInt32(cost), kind: .post)
     }
 
@@ -262,11 +258,10 @@
     /// - Returns: What it was to be published to.
     mutating func dropLast() -> String? {
       guard let item = sent.popLast() else { return nil }
-      let subject = frames.subject(item.place)
+      defer { frames.forget(item.place) }
       sentBytes -= Int(item.cost)
       if item.kind == .post { sentPosts -= 1 }
-      frames.forget(item.place)
-      return item.size == .max ? head.subject : subject
+      return frames.subject(item.place)
     }
   }
 #endif

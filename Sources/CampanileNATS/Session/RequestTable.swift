@@ -15,10 +15,11 @@
     private var asked: [UInt64: Asked] = [:]
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
-    /// The number of the last one, and one that is not above that of the oldest.
-    private var (last, oldest) = (UInt64(0), UInt64(1))
-    /// The number of requests that may be open; beyond that, the oldest one is not answered.
-    static let limit = 65_536
+    /// The number of the last one.
+    private var last: UInt64 = 0
+    /// The number of requests that may be open; beyond that, the oldest are not answered, so many at
+    /// once because each search for them looks at all.
+    static let (limit, excess) = (65_536, 4_096)
 
     // MARK: Sent
 
@@ -55,9 +56,8 @@
       if !NATSSubject.isName(reply) { return nil }
       last += 1
       replies[last] = reply
-      while replies.count > Self.limit {
-        replies[oldest] = nil
-        oldest += 1
+      if replies.count > Self.limit {
+        for number in replies.keys.sorted().prefix(Self.excess) { replies[number] = nil }
       }
       return last
     }

@@ -77,6 +77,29 @@
       #expect(link.takeEffects().connects.map(\.number) == [2])
     }
 
+    @Test(
+      "To take the place of a server that ends, each other one is tried again and again",
+      arguments: [true, false])
+    func others(isShuffled: Bool) throws {
+      var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1,nats://c:1")
+      (configuration.shufflesServers, configuration.pingInterval) = (isShuffled, 1_000)
+      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      let ending = link.takeEffects().connects[0].address
+      link.handle(.connected(first), of: 1)
+      receive(.info(Self.info(isLameDuck: true)), .pong, from: 1, &link)
+      var tried: [ServerAddress: Int] = [:]
+      for _ in 1...30 {
+        link.tick()
+        for connect in link.takeEffects().connects {
+          tried[connect.address, default: 0] += 1
+          link.handle(.closed("no"), of: connect.number)
+        }
+      }
+      #expect(tried[ending] == nil && tried.count == 2)
+      #expect(tried.values.allSatisfy { (8...12).contains($0) })
+    }
+
     @Test("A server that answers nothing after two pings is left")
     func unnoticed() {
       var state = ConnectionState(pingInterval: 1)
@@ -230,8 +253,10 @@
       #expect(sent(to: second, &link).contains("MSG.NEXT.S.me \(pullInbox(2, link))."))
     }
 
-    @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
-    func acknowledgedMeanwhile() throws {
+    @Test(
+      "R4 What has been delivered meanwhile is acknowledged to the second server, or given back",
+      arguments: [true, false])
+    func acknowledgedMeanwhile(isTaken: Bool) throws {
       var link = try pulling()
       let reply = "$JS.ACK.S.me.1.2.1.1.0"
       let message = ServerMessage(
@@ -244,16 +269,20 @@
       receive(.info(Self.info()), from: 2, &link)
       for _ in 1...2 { receive(.pong, from: 2, &link) }
       _ = link.takeEffects()
-      link.settle(reply, isTaken: true)
+      link.settle(reply, isTaken: isTaken)
       #expect(link.takeEffects().sends.isEmpty)
+      func isSettled(_ bytes: ByteBuffer) -> Bool {
+        String(buffer: bytes).contains(
+          isTaken ? "PUB \(reply) 4\r\n+ACK" : "PUB \(reply) 25\r\n-NAK")
+      }
       // A relay that ends now does so on the first server.
       var ended = link
       let last = try #require(ended.stop().last)
-      #expect(last.0 === first && String(buffer: last.1).contains("PUB \(reply) 4\r\n+ACK"))
+      #expect(last.0 === first && isSettled(last.1))
       // The first answer is to an earlier ping.
       for _ in 1...2 { receive(.pong, from: 1, &link) }
       let sent = link.takeEffects().sends.filter { $0.connection === second }
-      #expect(sent.contains { String(buffer: $0.bytes).contains("PUB \(reply) 4\r\n+ACK") })
+      #expect(sent.contains { isSettled($0.bytes) })
     }
 
     @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
@@ -264,7 +293,8 @@
       link.handle(.closed(nil), of: 2)
       link.perform([.post(subject: "a"), .flush(7)])
       #expect(effects(&link).sent == ["1: HPUB a", "1: PING"])
-      link.tick()
+      // All others have been tried: one second goes by before they are tried again.
+      for _ in 1...2 { link.tick() }
       #expect(link.takeEffects().connects.map(\.number) == [3])
       link.handle(.connected(NATSConnection(EmbeddedChannel())), of: 3)
       receive(.info(Self.info()), from: 3, &link)
@@ -529,6 +559,19 @@
       return link.takeEffects().sends.flatMap { _, bytes in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0.hasPrefix("HPUB") || $0.hasPrefix("SUB x") }.map(String.init)
+      }
+    }
+
+    @Test("R6 Few bytes that are sent after many take little memory")
+    func littleAfterMuch() {
+      var link = link
+      let payload = [UInt8](repeating: 0, count: 150_000)
+      link.perform([.post(subject: "a", payload: payload)])
+      #expect(link.takeEffects().sends.count == 1)
+      for round in 1...3 {
+        link.perform([.post(subject: "a")])
+        let sizes = link.takeEffects().sends.map(\.bytes.capacity)
+        #expect(round == 1 || sizes == [sizes[0]] && sizes[0] < 10_000)
       }
     }
 

@@ -95,7 +95,6 @@
       let servers = try NATSConfiguration(servers: "nats://a").servers
       var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
-      pool.connected(to: servers[0])
       pool.learn(["a:4222", "b:4222"])
       pool.learn(["a:4222"])
       #expect(pool.all.map(\.description) == ["nats://a:4222"])
@@ -116,7 +115,6 @@
     func manyUnreported() {
       var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
-      pool.connected(to: servers[0])
       pool.learn((1...40).map { "s\($0):1" })
       pool.learn([])
       #expect(connects(&pool, &dice, 4).count == 3)
@@ -193,7 +191,7 @@
       var dice = SeededGenerator(1)
       var pool = ServerPool(servers, &dice)
       _ = connects(&pool, &dice, 3)
-      pool.connected(to: servers[1])
+      pool.lost(servers[1], &dice)
       let order = connects(&pool, &dice, 3)
       #expect(order.last == servers[1])
       #expect(Set(order) == Set(servers))
@@ -206,10 +204,9 @@
       #expect(connects(&pool, &dice, 3) == servers)
       #expect(connects(&pool, &dice, 1) == [])
       #expect(connects(&pool, &dice, 3) == servers)
-      pool.connected(to: servers[1])
       pool.learn(["d:1", "a:1", "e:1"])
+      pool.lost(servers[1], &dice)
       let learned = ["d", "e"].map { ServerAddress(host: $0, port: 1) }
-      #expect(pool.another(&dice) == servers[0])
       #expect(connects(&pool, &dice, 5) == [servers[0], servers[2]] + learned + [servers[1]])
     }
 
@@ -224,37 +221,18 @@
       #expect(connects(&pool, &dice, 4) == servers + [reported])
     }
 
-    @Test(
-      "To take the place of one that ends, each other server is tried", arguments: [true, false])
-    func others(isShuffled: Bool) {
-      var dice = SeededGenerator(1)
-      var pool = ServerPool(servers, isShuffled: isShuffled, &dice)
-      pool.connected(to: servers[0])
-      for _ in 1...100 {
-        let named = [pool.another(&dice), pool.another(&dice)]
-        #expect(Set(named) == [servers[1], servers[2]])
-      }
-      // After a change of servers, all others are as good as before.
-      pool.connected(to: servers[1])
-      let named = [pool.another(&dice), pool.another(&dice)]
-      #expect(Set(named) == [servers[0], servers[2]])
-    }
-
     @Test("Servers that others tell are tried too, until they are told no more")
     func gossip() throws {
       var dice = SeededGenerator(1)
       var pool = ServerPool([ServerAddress(host: "a", port: 1, isSecure: true)], &dice)
       _ = connects(&pool, &dice, 1)
-      pool.connected(to: pool.given[0])
       pool.learn(["10.0.0.1:2", "a:1", "no port:x"])
       let learned = ServerAddress(host: "10.0.0.1", port: 2, isSecure: true)
       #expect(pool.all.contains(learned))
-      #expect(pool.another(&dice) != pool.given[0])
       // Its certificate has the name of a server that was given.
       #expect(pool.certificateName(of: learned) == "a")
       pool.learn([])
       #expect(pool.all == pool.given)
-      #expect(pool.another(&dice) == nil)
     }
   }
 #endif

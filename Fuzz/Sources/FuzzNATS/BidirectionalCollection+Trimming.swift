@@ -1,0 +1,1 @@
+../../../Sources/CampanileNATS/Protocol/BidirectionalCollection+Trimming.swift
