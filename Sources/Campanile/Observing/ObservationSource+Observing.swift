@@ -104,12 +104,11 @@ extension ObservationSource {
 extension ObservationSource {
   /// Observes asynchronously until the token is released, which cancels the running task.
   ///
-  /// The observer has its own buffer. Its order relative to other observers is not promised. It is
-  /// called in a task; a closure that begins with `@MainActor` runs on the main actor. As a call on
-  /// the main actor begins in that task, code that runs there meanwhile, and ends the observation, can
-  /// only cancel it. Everything else is as in the forms whose observers do not suspend.
-  ///
-  /// - Parameter buffering: How many elements wait for an observer that is behind.
+  /// The observer has its own buffer; `buffering` says how many elements wait there for an observer
+  /// that is behind. Its order relative to other observers is not promised. It is called in a task; a
+  /// closure that begins with `@MainActor` runs on the main actor. As a call on the main actor begins in
+  /// that task, code that runs there meanwhile, and ends the observation, can only cancel it. Everything
+  /// else is as in the forms whose observers do not suspend.
   public func observeAsync(
     buffering: Buffering = .unbounded,
     options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
