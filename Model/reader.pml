@@ -27,6 +27,7 @@
  *
  * run -DPOSTS=3
  * run -DPOSTS=2 -DCANCELED
+ * run -DPOSTS=3 -DUNBOUNDED
  */
 
 #include "steps.h"

@@ -70,7 +70,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// ``MessageCenter/finish()`` says what that means for deliveries, for sequences, and for the
-  /// observers of ``Traceable/events`` and ``Traceable/failures``.
+  /// observers of ``Traceable/events`` and ``failures``.
   public func finish() {
     registry.finish([list])
   }
@@ -97,4 +97,7 @@ extension Broadcaster: Traceable, CustomStringConvertible, CustomReflectable {
   public var inspection: SourceInspection {
     SourceInspection(list, named: "Broadcaster of \(Element.self)")
   }
+
+  /// Reports the errors that observers of this broadcaster throw; see ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.failures }
 }

@@ -167,6 +167,9 @@ extension CurrentValue: Traceable, CustomStringConvertible, CustomReflectable {
     SourceInspection(list, named: "CurrentValue of \(Value.self)")
   }
 
+  /// Reports the errors that followers of this state throw; see ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.failures }
+
   /// The value and the live observations, one per line, as of other sources.
   public var description: String { inspection.named("CurrentValue \(value)").listing }
 }

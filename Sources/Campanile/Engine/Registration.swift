@@ -71,7 +71,7 @@ extension Registration {
   ///
   /// When the last pause of an observer of a state is undone, it receives the newest value on its
   /// delivery, unless it knows that. An immediate observer receives it before this method returns,
-  /// unless the state is delivering a change at that moment. So if you hold a lock during this call,
+  /// unless the state is computing or delivering a change at that moment. So if you hold a lock during this call,
   /// observers may run with the lock held.
   public func resume() {
     if takeBackPause() { tellResumed() }

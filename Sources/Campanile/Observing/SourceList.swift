@@ -126,4 +126,7 @@ final class ListSignal<Element: Sendable>: SignalBase {
 extension ObserverRegistry {
   /// The events of the source.
   var events: Signal<SourceEvent> { Signal(base: ListSignal(reports.events)) }
+
+  /// The errors that observers of the source throw.
+  var failures: Signal<ObserverFailure> { Signal(base: ListSignal(reports.failures)) }
 }

@@ -31,19 +31,6 @@ extension Traceable {
   /// throws is written to standard error as one line.
   public var events: Signal<SourceEvent> { inspection.source.registry.events }
 
-  /// Reports the errors that observers of this source throw, as a source that you can observe.
-  ///
-  /// ```swift
-  /// self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
-  /// ```
-  ///
-  /// A failure is sent on the thread that threw. While the failures have no observers, or all of them
-  /// are paused, each failure is written to standard error as one line. In all else the observers are
-  /// like those of ``events``.
-  public var failures: Signal<ObserverFailure> {
-    Signal(base: ListSignal(inspection.source.registry.reports.failures))
-  }
-
   /// The live observations, oldest first, for debugging.
   ///
   /// - Complexity: O(*n* log *n*).
