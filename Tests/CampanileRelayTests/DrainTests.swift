@@ -90,6 +90,16 @@ struct DrainTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("A type that is carried after it has begun has no observer in the center")
+  func noObserver() {
+    let (link, center) = (RecordingLink(), MessageCenter())
+    let relay = Relay(Relay.Transport { _, _ in link })
+    relay.core.carried.endOutward()
+    let seen = Recorder(observing: center.events)
+    relay.carry(Tick.self, in: center, .outward)
+    #expect(!seen.values.contains { $0.kind == .registered })
+  }
+
   @Test("A pattern that is longer than any name is denied, and not sent")
   func longPattern() async throws {
     let link = RecordingLink()

@@ -298,6 +298,9 @@ struct FolderTests {
       try make(folder.appending(path: "test"))
       try make(file)
       #expect(try await trouble(folder.path) == "The file \(file.path) cannot be read.")
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: folder.appending(path: "test").path)
+      #expect(!names.contains { $0.hasPrefix("hub.") })
     }
   }
 
@@ -310,13 +313,13 @@ struct FolderTests {
           "/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
         ] + MemberProcess.command(folder, "full"), "full")
       let reason = try member.ask("trouble")
-      let file = folder.appending(path: "test/hub.1.lock").path
+      let file = folder.appending(path: "test/bus.id").path
       #expect(reason.hasPrefix("trouble The file \(file) "), "\(reason)")
       #expect(reason.hasSuffix(" cannot be written: File too large."), "\(reason)")
       member.kill()
       let names = try FileManager.default.contentsOfDirectory(
         atPath: folder.appending(path: "test").path)
-      #expect(!names.contains { $0.hasPrefix("hub.") })
+      #expect(!names.contains { $0.hasPrefix("hub.") || $0.hasPrefix("bus.") })
     }
   }
 
@@ -456,6 +459,67 @@ extension FolderTests {
       withExtendedLifetime(relay) {}
     }
   }
+
+  @Test("The folder of a bus that another program has locked is locked the next time")
+  func lockedLater() async throws {
+    try await withFolder { folder in
+      let (bus, path) = (BusFolder(bus: "test", in: folder.path), folder.appending(path: "test"))
+      try make(folder)
+      try make(path)
+      let descriptor = unsafe open(path.path, O_RDONLY | O_CLOEXEC)
+      defer { close(descriptor) }
+      try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+      try bus.prepare()
+      flock(descriptor, LOCK_UN)
+      try bus.prepare()
+      #expect(flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    }
+  }
+
+  @Test("The file of a member that was deleted alone is made again")
+  func deletedMembers() async throws {
+    try await withFolder { path in
+      let relays = [Relay(.test(in: path.path)), Relay(.test(in: path.path))]
+      for relay in relays { try await relay.flush() }
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      let members = try folder.livingMembers()
+      #expect(members.count == 2)
+      for member in members { folder.remove(member) }
+      let attempts = Attempts()
+      while try Set(folder.livingMembers()) != Set(members) { try await attempts.next("file") }
+      #expect(try folder.highestGeneration() == 1)
+      withExtendedLifetime(relays) {}
+    }
+  }
+
+  #if os(Linux)
+    @Test("A relay for which the system has no watch looks, and watches when there is room")
+    func noWatches() async throws {
+      try await withFolder { folder in
+        // All that there are, unless other processes give some back meanwhile.
+        var watches: [Int32] = []
+        while watches.count < 1_024, case let watch = inotify_init1(Int32(IN_CLOEXEC)), watch >= 0 {
+          watches.append(watch)
+        }
+        defer { for watch in watches { close(watch) } }
+        let member = try MemberProcess(folder, "m")
+        try member.ask("flush")
+        for watch in watches { close(watch) }
+        watches = []
+        let files = URL(filePath: "/proc/\(member.processID)/fd")
+        let attempts = Attempts()
+        func isWatching() throws -> Bool {
+          try FileManager.default.contentsOfDirectory(atPath: files.path).contains {
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+              atPath: files.appending(path: $0).path)
+            return target?.contains("inotify") == true
+          }
+        }
+        while try !isWatching() { try await attempts.next("watch") }
+      }
+    }
+  #endif
 }
 
 /// Somebody of the same user who does not speak as a member does.

@@ -87,6 +87,8 @@ final class MemberProcess {
     return try hear()
   }
 
+  var processID: Int32 { process.processIdentifier }
+
   func signal(_ number: Int32) { process.send(number) }
 
   /// Ends it: no code of it runs from then on.

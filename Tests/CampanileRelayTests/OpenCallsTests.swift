@@ -1,3 +1,4 @@
+import Campanile
 import CampanileTesting
 import TestSupport
 import Testing
@@ -17,14 +18,14 @@ struct OpenCallsTests {
       return ended.values == [1]
     }
     #expect(endsAtOnce())
-    calls.begin(.answer)
+    calls.answers.begin()
     #expect(!endsAtOnce())
-    calls.end(.answer)
+    calls.answers.end()
     #expect(endsAtOnce())
     // Deliveries are others.
-    calls.begin(.delivery)
+    calls.deliveries.begin()
     #expect(endsAtOnce())
-    calls.begin(.answer)
+    calls.answers.begin()
     calls.end()
     #expect(endsAtOnce())
   }
@@ -36,7 +37,7 @@ struct OpenCallsTests {
     let ended = Recorder<Int>()
     let tasks = (1...count).map { number in
       Task(executorPreference: executor) {
-        await calls.waitForEnd(of: .answer)
+        await calls.answers.wait()
         ended.record(number)
       }
     }
@@ -47,14 +48,14 @@ struct OpenCallsTests {
   func severalWait() {
     for ends in [true, false] {
       let (calls, executor) = (WaitingCalls(), ManualExecutor())
-      calls.begin(.answer)
-      calls.begin(.answer)
+      calls.answers.begin()
+      calls.answers.begin()
       let ended = begin(8, on: executor, calls).ended
       executor.runUntilIdle()
-      calls.end(.answer)
+      calls.answers.end()
       executor.runUntilIdle()
       #expect(ended.values == [])
-      if ends { calls.end(.answer) } else { calls.end() }
+      if ends { calls.answers.end() } else { calls.end() }
       executor.runUntilIdle()
       #expect(ended.values.sorted() == Array(1...8))
     }
@@ -65,14 +66,14 @@ struct OpenCallsTests {
     arguments: [true, false])
   func canceled(waits: Bool) {
     let executor = ManualExecutor()
-    calls.begin(.answer)
+    calls.answers.begin()
     let (tasks, ended) = begin(1, on: executor, calls)
     if waits { executor.runUntilIdle() }
     #expect(ended.values == [])
     tasks[0].cancel()
     executor.runUntilIdle()
     #expect(ended.values == [1])
-    calls.end(.answer)
+    calls.answers.end()
   }
 
   @Test("A call is known to its own task until it has ended")

@@ -10,16 +10,17 @@ import Testing
 extension PostQueue {
   /// Appends bytes.
   fileprivate func append(raw bytes: [UInt8], to subject: String, version: UInt32 = 0) -> Bool {
-    append(size: Item.size(ofBytes: bytes.count)) {
+    append(size: Item.size(of: bytes, to: subject)) {
       .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
     }
   }
 
   /// Appends a message of a thousand bytes.
   fileprivate func append(_ number: Int) -> Bool {
-    append(
-      raw: [UInt8](repeating: UInt8(number), count: 1_000 - 128),
-      to: number % 2 == 0 ? "even" : "odd", version: UInt32(number))
+    let subject = number % 2 == 0 ? "even" : "odd"
+    return append(
+      raw: [UInt8](repeating: UInt8(number), count: 1_000 - 128 - subject.utf8.count),
+      to: subject, version: UInt32(number))
   }
 
   fileprivate func takeAll() -> (items: [Item], lost: [String: Int]) {
@@ -85,7 +86,7 @@ struct PostQueueTests {
     let (items, lost) = queue.takeAll()
     var kept: [UInt8] = []
     for case .bytes(let bytes, _) in items { kept += bytes }
-    let count = 65_536 / 129
+    let count = 65_536 / 130
     #expect(items.count == count && kept == (100_001 - count...100_000).map { UInt8($0 % 251) })
     #expect(lost == ["a": 100_000 - count])
   }
@@ -188,6 +189,21 @@ struct RefusedPostTests {
   }
 }
 
+extension RefusedPostTests {
+  @Test("R6 Long names of bytes count, too")
+  func longNames() async throws {
+    let link = RecordingLink()
+    let relay = Relay(Relay.Transport { _, _ in link }, buffering: .newest(bytes: 65_536))
+    let events = Recorder(observing: relay.events)
+    let name = String(repeating: "n", count: 40_000)
+    link.queue.suspend()
+    for number in 1...10 as ClosedRange<UInt8> { relay.post(raw: [number], to: name) }
+    link.queue.resume()
+    let event = try await events.next(within: lostAfter)
+    #expect(event.kind == .lost && event.subject == name && event.count == 9)
+  }
+}
+
 private struct Small: RelayedMessage {
   static var relaySubject: RelaySubject<Self> { "small" }
 }
@@ -215,6 +231,27 @@ struct RefusedInOrderTests {
     try await two.flush()
     #expect(order.values == ["tick 1", "refused", "tick 2"])
     withExtendedLifetime((one, two, events, token)) {}
+  }
+}
+
+extension RefusedInOrderTests {
+  @Test("R1 R7 A refusal is reported before a later flush ends, which the carrier answers at once")
+  func beforeFlush() async throws {
+    let link = RecordingLink { operation in
+      guard case .flush = operation else { return nil }
+      return .lost(sender: nil, subject: "flushed", count: 1, "")
+    }
+    let relay = Relay(Relay.Transport { _, _ in link })
+    let events = Recorder(observing: relay.events)
+    link.queue.suspend()
+    // The flush is sent in the turn that this post begins.
+    relay.post(raw: [1], to: "short")
+    relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
+    relay.core.send(.flush(1))
+    link.queue.resume()
+    for subject in ["long", "flushed"] {
+      #expect(try await events.next(within: lostAfter).subject == subject)
+    }
   }
 }
 

@@ -11,11 +11,21 @@ package final class RecordingLink: RelayLink {
   private let continuation: AsyncStream<RelayOperation>.Continuation
   private let receiver = Mutex<(any RelayReceiver)?>(nil)
 
-  package init() { (operations, continuation) = AsyncStream.makeStream() }
+  /// What it says at once to an operation.
+  private let reply: @Sendable (RelayOperation) -> RelayIncident?
+
+  package init(_ reply: @escaping @Sendable (RelayOperation) -> RelayIncident? = { _ in nil }) {
+    (operations, continuation) = AsyncStream.makeStream()
+    self.reply = reply
+  }
 
   package func start(_ receiver: any RelayReceiver) { self.receiver.withLock { $0 = receiver } }
   package func perform(_ operations: [RelayOperation]) {
-    for operation in operations { continuation.yield(operation) }
+    for operation in operations {
+      continuation.yield(operation)
+      let receiver = receiver.withLock { $0 }
+      if let incident = reply(operation) { receiver?.receive([incident]) }
+    }
   }
   package func setReading(_ reads: Bool) {}
   package func stop() {

@@ -25,6 +25,8 @@ final class MemberLink: RelayLink {
     var trouble = ""
     var isStopped = false
     var watch: FolderWatch?
+    /// Whether it is going to look into the folder, because there is no watch.
+    var willLook = false
   }
 
   let queue: DispatchQueue
@@ -175,7 +177,7 @@ final class MemberLink: RelayLink {
     if generation == 0 || generation < known {
       // If there was a bus, its files have been deleted, and its members take no messages of an
       // earlier generation.
-      return try become(known + 1, folder.claim(known + 1), in: folder)
+      return try become(known + 1, in: folder)
     }
     if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
       // The folder was checked by its path, which may lead elsewhere now. The hello names the
@@ -202,8 +204,7 @@ final class MemberLink: RelayLink {
     }
     let isAbandoned = folder.isAbandoned(generation)
     if isAbandoned || attempts > 20 * silence.ofHub {
-      return try become(
-        generation + 1, folder.claim(generation + 1), in: folder, isSilent: !isAbandoned)
+      return try become(generation + 1, in: folder, isSilent: !isAbandoned)
     }
     joinLater(.milliseconds(5))
   }
@@ -233,44 +234,67 @@ final class MemberLink: RelayLink {
     state.withLock { $0.lock = lock }
   }
 
-  /// Looks for the next hub whenever the files of hubs change.
+  /// Looks whenever the files of hubs, or that of this member, change.
+  ///
+  /// While the system takes no more watches, it looks now and then.
   private func watch(_ folder: BusFolder) {
-    let watch = FolderWatch(folder.path, on: .global()) { [weak self] in self?.look(in: folder) }
-    state.withLock { $0.watch = watch }
-    if watch == nil { lookLater(in: folder) }
-  }
-
-  /// Looks now and then, where the system tells nothing of folders.
-  private func lookLater(in folder: BusFolder) {
+    let names = ["hub.", folder.memberName(id.rawValue)]
+    let watch = FolderWatch(folder.path, of: names, on: .global()) { [weak self] in
+      self?.look(in: folder)
+    }
+    let looksLater = state.withLock { state in
+      state.watch = watch
+      if watch != nil || state.willLook { return false }
+      state.willLook = true
+      return true
+    }
+    if !looksLater { return }
     queue.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
-      guard let self, self.state.withLock({ !$0.isStopped && $0.watch == nil }) else { return }
+      guard let self else { return }
+      let isUnwatched = state.withLock { state in
+        state.willLook = false
+        return !state.isStopped && state.watch == nil
+      }
+      if !isUnwatched { return }
+      self.watch(folder)
       look(in: folder)
-      lookLater(in: folder)
     }
   }
 
-  /// Leaves the hub if another one follows it; called on any queue.
+  /// Leaves the hub if another one follows it, and makes the member's file again if it was deleted.
+  ///
+  /// Called on any queue.
   private func look(in folder: BusFolder) {
     // Not on the link's queue, where code of messages runs when they are encoded.
     if let hub = state.withLock({ $0.hub }) { hub.queue.async { hub.look() } }
     queue.async {
+      if self.state.withLock({ $0.isStopped }) { return }
+      // Without the file, the next hub would take the member for dead. If it cannot be made, the
+      // member tries again when it joins.
+      if !folder.isAnnounced(self.id.rawValue) { try? self.prepare(folder) }
       let generation = self.state.withLock { $0.channel == nil ? nil : $0.member.generation }
       if let generation, folder.isClaimed(after: generation) { self.leave() }
     }
   }
 
-  /// Becomes the hub of a generation, if no other member does.
+  /// Leaves the hub, if it is connected to one, and becomes that of a generation, if no other member
+  /// does.
   ///
   /// - Parameters:
   ///   - generation: The generation.
-  ///   - claim: The claim of the generation, unless another process has it.
   ///   - folder: The folder of the bus.
   ///   - isSilent: Whether the process of the last hub lives and does not answer. The hub of this
   ///     member would wait for it in vain. Otherwise it joins like the others, as soon as it notices,
   ///     or is dead. Its lock may be released a moment after its connections.
   private func become(
-    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, isSilent: Bool = false
+    _ generation: UInt64, in folder: BusFolder, isSilent: Bool = false
   ) throws(SystemError) {
+    // Before the claim: otherwise a bus without a number would be claimed again and again.
+    var busID = state.withLock { $0.member.busID }
+    if busID == 0 { busID = try folder.identify() }
+    // Before it leaves, so that the old hub finds the claim when it continues without this member.
+    let claim = try folder.claim(generation)
+    _ = disconnect()
     guard let claim else { return joinLater(.milliseconds(2)) }
     let (knownID, hub, patience) = state.withLock { state in
       // The hub of an earlier generation is a member now, and may have messages that no other has.
@@ -280,7 +304,7 @@ final class MemberLink: RelayLink {
       return (state.member.busID, isNext ? state.member.hub : nil, patience)
     }
     // The file may have been lost, and made again, since another hub has read it.
-    let busID = try knownID != 0 ? knownID : folder.identify()
+    if knownID != 0 { busID = knownID }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     let silent = isSilent ? hub.flatMap { expected.remove($0) } : nil
@@ -373,10 +397,7 @@ final class MemberLink: RelayLink {
   private func leave(claiming generation: UInt64, in folder: BusFolder, isSilent: Bool) {
     if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
-      // The claim is first, so that the old hub finds it when it continues without this member.
-      let claim = try folder.claim(generation)
-      _ = disconnect()
-      try become(generation, claim, in: folder, isSilent: isSilent)
+      try become(generation, in: folder, isSilent: isSilent)
     } catch {
       _ = disconnect()
       // It would fail again, and each time take the member off the bus.

@@ -63,21 +63,9 @@ final class LoopbackBus: Sendable {
 
   deinit { hub.withLock { $0 }?.close() }
 
-  private struct Known {
-    weak var bus: LoopbackBus?
-  }
+  private static let known = Locked(WeakTable<String, LoopbackBus>())
 
-  private static let known = Locked<[String: Known]>([:])
-
-  static func named(_ name: String) -> LoopbackBus {
-    known.withLock { known in
-      if let bus = known[name]?.bus { return bus }
-      let bus = LoopbackBus()
-      known = known.filter { $0.value.bus != nil }
-      known[name] = Known(bus: bus)
-      return bus
-    }
-  }
+  static func named(_ name: String) -> LoopbackBus { known.shared(name, or: LoopbackBus()) }
 
   /// The hub, which waits for the first member to join, as patient as that is.
   func hub(for member: MemberID, _ silence: SilenceLimits) -> HubServer {

@@ -145,12 +145,14 @@ extension PostQueue.Item {
   fileprivate var size: Int {
     switch self {
     case .message(let message): message.size
-    case .bytes(let bytes, _): Self.size(ofBytes: bytes.count)
+    case .bytes(let bytes, let heading): Self.size(of: bytes, to: heading.subject)
     case .operation: 0
     }
   }
 
-  static func size(ofBytes count: Int) -> Int { count + 128 }
+  static func size(of bytes: [UInt8], to subject: String) -> Int {
+    bytes.count + subject.utf8.count + 128
+  }
 
   /// Bytes in an array that has not much more memory than is counted for them.
   static func fitted(_ bytes: [UInt8]) -> [UInt8] {

@@ -75,7 +75,8 @@ extension Relay {
     let key = CarriedTypes.Key(type, center)
     core.carried.remove(key)
     let registration =
-      direction == .inward ? nil : core.carryOut(type, in: center, file, line, name)
+      direction == .inward || core.carried.isOutwardEnded
+      ? nil : core.carryOut(type, in: center, file, line, name)
     let subscription =
       direction == .outward
       ? nil : core.carryIn(type, in: center, pattern, filters.group(file, line), find)
@@ -179,6 +180,9 @@ final class CarriedTypes: Sendable {
 
   /// Tests count the ways.
   let state = Locked(State())
+
+  /// Whether nothing more is sent from the centers.
+  var isOutwardEnded: Bool { state.withLock { $0.isOutwardEnded } }
 
   /// Keeps a way, in the place of one that another thread has added since the last was removed.
   func add(_ way: CarriedWay, for key: Key) {

@@ -131,7 +131,7 @@ extension Relay {
       [weak core = core, waiting = core.waiting, subscription] request in
       defer { withExtendedLifetime(subscription) {} }
       guard pattern.matches(request.subject), request.take() else { return nil }
-      waiting.begin(.answer)
+      waiting.answers.begin()
       return {
         await AnswerCall.run {
           do {
@@ -140,7 +140,7 @@ extension Relay {
             core?.fail(request, "\(error)")
           }
         }
-        waiting.end(.answer)
+        waiting.answers.end()
       }
     }
     return ObservationToken(

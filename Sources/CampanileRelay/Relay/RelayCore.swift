@@ -44,7 +44,8 @@ final class RelayCore: RelayReceiver, Sendable {
       return reportRefused(subject, reason)
     }
     SubjectName.check(subject, "Bytes were posted")
-    let (bytes, size) = (PostQueue.Item.fitted(bytes), PostQueue.Item.size(ofBytes: bytes.count))
+    let bytes = PostQueue.Item.fitted(bytes)
+    let size = PostQueue.Item.size(of: bytes, to: subject)
     let isFirst = outbox.append(size: size, whenQueued: whenQueued) {
       .bytes(bytes, RelayPosts.Heading(subject: subject, version: version))
     }
@@ -81,11 +82,10 @@ final class RelayCore: RelayReceiver, Sendable {
     unsent.withLock { swap(&$0, &batch) }
     if batch.isEmpty {
       for (pattern, count) in outbox.takeAll(in: &batch) {
-        receive([
+        report(
           .lost(
             sender: nil, subject: pattern, count: count,
-            "More was posted than the relay's buffer holds, faster than it could be encoded.")
-        ])
+            "More was posted than the relay's buffer holds, faster than it could be encoded."))
       }
     }
     var holds: [HeldDelivery] = []
@@ -128,8 +128,7 @@ final class RelayCore: RelayReceiver, Sendable {
     } catch {
       reason = "A message could not be encoded: \(error)"
     }
-    // At once: the end of a flush with the message may follow.
-    receive([.refused(subject: heading.subject, reason)])
+    reportRefused(heading.subject, reason)
   }
 
   func reportRefused(_ subject: String, _ reason: String) {
@@ -138,8 +137,12 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Reports something on the relay's queue, from any thread.
   ///
-  /// It has a place among the incidents of the link, so the end of a later flush follows it.
-  private func report(_ incident: RelayIncident) { link.queue.async { self.receive([incident]) } }
+  /// At once it has its place among the incidents of the link, so the end of a later flush follows.
+  private func report(_ incident: RelayIncident) {
+    let (isFirst, pauses) = inbox.append([incident])
+    if pauses { link.queue.async { self.setReading() } }
+    if isFirst { deliveries.async { self.deliverAll() } }
+  }
 
   // MARK: Receiving
 
@@ -155,7 +158,7 @@ final class RelayCore: RelayReceiver, Sendable {
     var heading: Routes.Heading?
     while count < 1_024 {
       guard var batch = inbox.next() else { return }
-      if batch.resumes { link.queue.async { self.readOn() } }
+      if batch.resumes { link.queue.async { self.setReading() } }
       for index in batch.incidents.indices {
         guard inbox.mayDeliver() else { return }
         // Taken out of the array. A copy would count a reference to each object in the incident.
@@ -169,7 +172,7 @@ final class RelayCore: RelayReceiver, Sendable {
   }
 
   /// On the link's queue, where reading is also paused, because more may have arrived meanwhile.
-  private func readOn() { if !inbox.isPaused { link.setReading(true) } }
+  private func setReading() { link.setReading(!inbox.isPaused) }
 
   func hasGoneOn() -> Bool { inbox.hasGoneOn() }
 
@@ -191,10 +194,10 @@ final class RelayCore: RelayReceiver, Sendable {
         path: path.map { PathStep(number: $0) }, tracker: tracker)
       // All of them, and not only the first that takes it.
       let isTaken = heading.routes.count { $0.deliver(message) } > 0
-      waiting.begin(.delivery)
+      waiting.deliveries.begin()
       tracker.end { [waiting] in
         done(isTaken)
-        waiting.end(.delivery)
+        waiting.deliveries.end()
       }
     case .unheard(let count): unheard.update { $0 += count }
     case .request(let sender, let correlation, let subject, let version, let payload):
@@ -287,8 +290,8 @@ final class RelayCore: RelayReceiver, Sendable {
   ///
   /// It does not wait for a call that the task is part of.
   func finishCalls() async {
-    if !AnswerCall.isInside { await waiting.waitForEnd(of: .answer) }
-    if !DeliveryTracker.isInsideCall { await waiting.waitForEnd(of: .delivery) }
+    if !AnswerCall.isInside { await waiting.answers.wait() }
+    if !DeliveryTracker.isInsideCall { await waiting.deliveries.wait() }
   }
 
   /// Waits until the messages that have arrived are delivered, but not for later ones.

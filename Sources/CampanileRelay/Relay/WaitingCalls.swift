@@ -18,23 +18,17 @@ final class WaitingCalls: Sendable {
     }
   }
 
-  /// The calls that a relay waits for when it is drained.
-  enum Open {
-    /// An answer that is being made.
-    case answer
-    /// A delivery that the link awaits.
-    case delivery
-  }
-
   private struct State {
     var waits: [UInt64: Wait] = [:]
     var last: UInt64 = 0
     var isEnded = false
-    /// How many have begun and not ended, and the waits for the last of their ends.
-    var open: [Open: (count: Int, waits: [UInt64])] = [:]
   }
 
   private let state = Locked(State())
+  /// The answers that are being made, which a relay waits for when it is drained.
+  let answers = Pending()
+  /// The deliveries that the link awaits, likewise.
+  let deliveries = Pending()
   private static let ended = Outcome.failure(RelayError(.ended, "The relay has ended."))
 
   private func add(_ wait: Wait) -> UInt64? {
@@ -112,29 +106,7 @@ final class WaitingCalls: Sendable {
       return Array(state.waits.values)
     }
     for wait in waits { wait.end(Self.ended) }
-  }
-
-  // MARK: Open calls
-
-  func begin(_ kind: Open) { state.withLock { $0.open[kind, default: (0, [])].count += 1 } }
-
-  func end(_ kind: Open) {
-    let over = state.withLock { state -> [UInt64] in
-      state.open[kind]?.count -= 1
-      guard let open = state.open[kind], open.count == 0 else { return [] }
-      state.open[kind] = nil
-      return open.waits
-    }
-    for number in over { end(number, .success([])) }
-  }
-
-  /// Waits until none is open, until all calls have ended, or until the task is canceled.
-  func waitForEnd(of kind: Open) async {
-    _ = await wait { number in
-      let isOpen = state.withLock { $0.open[kind]?.waits.append(number) != nil }
-      if !isOpen { end(number, .success([])) }
-    } giveUp: { [self] in
-      end($0, .success([]))
-    }
+    answers.endWait()
+    deliveries.endWait()
   }
 }

@@ -117,7 +117,7 @@ final class BusFolder: Sendable {
   /// Makes the folder, unless it is there, and checks that no other user has access.
   func prepare() throws(SystemError) { _ = try open() }
 
-  /// The folder, which is opened again if another one has taken its place.
+  /// The folder, opened again.
   private func open() throws(SystemError) -> Directory {
     if let refusal { throw SystemError(sentence: refusal) }
     try UnixSocket.check(Self.lastSocket(in: path))
@@ -126,11 +126,13 @@ final class BusFolder: Sendable {
     try checkFoldersAround(outer)
     let around = try Directory(making: outer, in: nil)
     let found = try Directory(making: path, in: around)
-    return opened.withLock { opened in
-      if let opened, opened.isInPlace { return opened }
-      opened = found
-      return found
+    // Also in the place of the same folder, which a program that removes files may have had locked.
+    let old = opened.withLock { opened in
+      defer { opened = found }
+      return opened
     }
+    withExtendedLifetime(old) {}
+    return found
   }
 
   /// Checks that no other user can replace this folder, or one of those around it, by another one.
@@ -161,7 +163,7 @@ final class BusFolder: Sendable {
   private func hubName(_ generation: UInt64, _ kind: String) -> String {
     "hub." + String(generation, radix: 36) + "." + kind
   }
-  private func memberName(_ id: UInt64) -> String {
+  func memberName(_ id: UInt64) -> String {
     "member." + String(id, radix: 16) + ".lock"
   }
 
@@ -226,17 +228,14 @@ final class BusFolder: Sendable {
   /// file stays as long as the hub has its lock.
   func removeGenerations(before generation: UInt64) {
     var isHeld = false
-    for old in knownGenerations.sorted() where old < generation {
+    let known = ((try? directory?.names()) ?? []).compactMap(Self.generation)
+    for old in known.sorted() where old < generation {
       let wasHeld = isHeld
       isHeld = !isAbandoned(old)
       if isHeld || wasHeld { continue }
       directory?.remove(socketName(old))
       directory?.remove(lockName(old))
     }
-  }
-
-  private var knownGenerations: [UInt64] {
-    ((try? directory?.names()) ?? []).compactMap(Self.generation)
   }
 
   /// Whether a generation has been claimed.
@@ -247,7 +246,8 @@ final class BusFolder: Sendable {
   /// Whether any generation after this one has been claimed: if files were deleted, it may not be the
   /// next.
   func isClaimed(after generation: UInt64) -> Bool {
-    isClaimed(generation + 1) || knownGenerations.contains { $0 > generation }
+    // The next one is also found by a process that has no descriptor left to read the folder.
+    isClaimed(generation + 1) || ((try? highestGeneration()) ?? 0) > generation
   }
 
   /// Listens for the members of a generation.

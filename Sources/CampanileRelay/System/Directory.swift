@@ -13,14 +13,8 @@
 final class Directory: Sendable {
   private let path: String
   private let own: Descriptor
-  private let identity: Identity
-
-  private struct Identity: Equatable {
-    var device: dev_t
-    var number: ino_t
-
-    init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
-  }
+  private let device: dev_t
+  private let number: ino_t
 
   /// Opens a folder, which is made unless it is there, and checks that no other user has access.
   ///
@@ -51,7 +45,7 @@ final class Directory: Sendable {
     if unsafe fstat(own.number, &status) != 0 {
       throw SystemError("The folder \(path) of the bus cannot be looked at")
     }
-    (self.path, identity) = (path, Identity(status))
+    (self.path, device, number) = (path, status.st_dev, status.st_ino)
     self.own = own
     try Self.checkOwner(status, path)
     if status.st_mode & 0o077 != 0 {
@@ -83,7 +77,7 @@ final class Directory: Sendable {
   /// Whether its path still leads to it.
   var isInPlace: Bool {
     var status = stat()
-    return unsafe lstat(path, &status) == 0 && Identity(status) == identity
+    return unsafe lstat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
   }
 
   // MARK: Files

@@ -9,7 +9,9 @@
 import Campanile
 import Dispatch
 
-/// Reports when files of hubs appear and disappear in a folder, until it is released.
+/// Reports when files of certain names appear and disappear in a folder, until it is released.
+///
+/// On Apple platforms, it also reports others.
 final class FolderWatch: Sendable {
   #if os(Linux)
     private let source: Locked<any DispatchSourceRead>
@@ -17,8 +19,13 @@ final class FolderWatch: Sendable {
     private let source: Locked<any DispatchSourceFileSystemObject>
   #endif
 
-  /// - Parameter handle: Called on a queue.
-  init?(_ path: String, on queue: DispatchQueue, _ handle: @escaping @Sendable () -> Void) {
+  /// - Parameters:
+  ///   - prefixes: The beginnings of the names.
+  ///   - handle: Called on a queue.
+  init?(
+    _ path: String, of prefixes: [String], on queue: DispatchQueue,
+    _ handle: @escaping @Sendable () -> Void
+  ) {
     #if os(Linux)
       let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
       if descriptor < 0 { return nil }
@@ -28,7 +35,7 @@ final class FolderWatch: Sendable {
         return nil
       }
       source = Locked(DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
-      let handleEvents = { @Sendable in if Self.hasNewsOfHubs(descriptor) { handle() } }
+      let handleEvents = { @Sendable in if Self.hasNews(descriptor, of: prefixes) { handle() } }
     #else
       let descriptor = unsafe open(path, O_EVTONLY | O_DIRECTORY | O_CLOEXEC)
       if descriptor < 0 { return nil }
@@ -49,8 +56,8 @@ final class FolderWatch: Sendable {
   #if os(Linux)
     /// Reads the events that there are.
     ///
-    /// - Returns: Whether any is about a hub or the folder. Members join and leave without such a one.
-    private static func hasNewsOfHubs(_ descriptor: Int32) -> Bool {
+    /// - Returns: Whether any is about such a file or the folder.
+    private static func hasNews(_ descriptor: Int32, of prefixes: [String]) -> Bool {
       var isNews = false
       var bytes = [UInt8](repeating: 0, count: 1 << 14)
       while true {
@@ -64,7 +71,9 @@ final class FolderWatch: Sendable {
           let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
           let name = bytes[(place + 16)..<min(place + 16 + length, count)]
           // Without a name it is about the folder, or events have been lost.
-          if length == 0 || name.starts(with: "hub.".utf8) { isNews = true }
+          if length == 0 || prefixes.contains(where: { name.starts(with: $0.utf8) }) {
+            isNews = true
+          }
           place += 16 + length
         }
       }

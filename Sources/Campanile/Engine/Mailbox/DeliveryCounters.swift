@@ -22,7 +22,7 @@ final class DeliveryCounters: Sendable {
 }
 
 /// Counts calls or deliveries that are under way, and calls closures when none is.
-struct Pending: ~Copyable, Sendable {
+package struct Pending: ~Copyable, Sendable {
   // Not private, as in `Teller`: the compiler makes a broken object file of a class that stores one.
   struct State {
     var count: Int
@@ -37,13 +37,13 @@ struct Pending: ~Copyable, Sendable {
 
   let state: Locked<State>
 
-  init(_ count: Int = 0) { state = Locked(State(count: count)) }
+  package init(_ count: Int = 0) { state = Locked(State(count: count)) }
 
   var isEmpty: Bool { state.withLock { $0.count == 0 } }
 
-  func begin() { state.withLock { $0.count += 1 } }
+  package func begin() { state.withLock { $0.count += 1 } }
 
-  func end() {
+  package func end() {
     let waiters = state.withLock { state in
       state.count -= 1
       return state.count == 0 ? state.takeWaiters() : []
@@ -61,8 +61,17 @@ struct Pending: ~Copyable, Sendable {
     if !mustWait { resume() }
   }
 
+  /// Waits until nothing is under way; if the task is canceled, every wait ends.
+  package func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in wait { continuation.resume() } }
+    } onCancel: {
+      endWait()
+    }
+  }
+
   /// Ends every wait, also those that begin later.
-  func endWait() {
+  package func endWait() {
     let waiters = state.withLock { state in
       state.isWaitOver = true
       return state.takeWaiters()

@@ -45,13 +45,7 @@ package final class DeliveryTracker: Sendable {
   ///
   /// - Throws: `CancellationError` if the waiting task is canceled. The deliveries are still made.
   package func wait() async throws {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        deliveries.wait { continuation.resume() }
-      }
-    } onCancel: {
-      deliveries.endWait()
-    }
+    await deliveries.wait()
     if !deliveries.isEmpty { throw CancellationError() }
   }
 }
