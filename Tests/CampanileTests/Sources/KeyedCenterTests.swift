@@ -234,7 +234,7 @@ struct KeyedCenterTests {
     "K13 a wildcard observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {
     let center = KeyedCenter<Int>()
-    let failures = Recorder(observing: center.keys.failures)
+    let failures = Recorder(observing: center.keys.registry.failures)
     let bodies: [ObserverBody<Int>] = [
       ObserverBody { _ in throw TestFailure() },
       ObserverBody(inPlace: { _, _ in throw TestFailure() }),
@@ -270,7 +270,7 @@ struct KeyedCenterTests {
     arguments: [nil, "key"])
   func onceWithOwner(key: String?) {
     let center = KeyedCenter<Int>()
-    let failures = Recorder(observing: center.keys.failures)
+    let failures = Recorder(observing: center.keys.registry.failures)
     var registration: Registration?
     do {
       let player = Player()
