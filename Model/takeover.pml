@@ -42,8 +42,9 @@
  * NO_NUMBERS leaves out three things, each of which suffices: a hub that drops numbers it knows, the number
  * in `open`, and `sequenced` for what was recovered. No search finds these missing: MemberState.isNews;
  * HubState.covers; that HubState.give passes over what is older than what a member has; and that it tells
- * members in a recovery the new positions of what they have. Bounded logs, slow members, patterns,
- * requests, flush, `pong`, members that answer late, and deaths of members without a hub are left out.
+ * members in a recovery the new positions of what they have. Bounded logs, messages without payload, losses
+ * with a number, how far a loss moves a position, slow members, patterns, requests, flush, `pong`, members
+ * that answer late, and deaths of members without a hub are left out.
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C asks to be the hub; C
  * comes when the bus is there already.
@@ -103,6 +104,7 @@ typedef Member {
   bool dead;
   byte at;                /* the generation of its hub */
   byte position, horizon;
+  byte began;             /* where it was new */
   byte log;               /* what it posted or heard */
   byte pos[MESSAGES], after[MESSAGES];
   byte sent, sequencedNumber;
@@ -257,7 +259,7 @@ end:
         when(has(M.log, a), M.pos[a] = b; M.after[a] = 0);
         when(SENDER(a) == i,
           M.sequencedNumber = MAX(M.sequencedNumber, NUMBER(a)); M.horizon = MAX(M.horizon, b))
-      :: kind == lost -> add(M.reported, a)
+      :: kind == lost -> when(b > M.began, add(M.reported, a))
       /* MemberState.collect */
       :: kind == collect ->
         each (n, MESSAGES) {
@@ -270,6 +272,7 @@ end:
       /* MemberState.open, Outbox.open */
       :: kind == open ->
         M.stage = isOpen;
+        M.began = (M.position -> M.began : a);
         add(everOpen, i);
         when(M.at == 2 && GENS > 2, setRecovery(M.second, (b >> 2) & 31, b >> 7));
         advance(i, a);
@@ -293,7 +296,7 @@ inline sequence(g, m, from) {
 }
 
 /* HubState.give, report: that it lacks some; which, is for the search alone. */
-#define report(g, i, m) step(NO_REPORT, down(g, i) ! lost(m, 0))
+#define report(g, i, m) step(NO_REPORT, down(g, i) ! lost(m, (top[m] -> top[m] : POSITION(g, H.last))))
 
 /* HubState.recovery: the first that could have had a message of a generation; without one, `last` is 0 */
 inline findRecovery(g, generation) {
@@ -328,6 +331,8 @@ inline unite(m, to, after_) {
   }
 
 #define offers(i, m) (entry(i, m) != NONE)
+/* HubMember.wasOpen */
+#define wasOpen(g, i, p) (GENERATION(p) == GENERATION(H.joinedAt[i]) && (p) <= H.joinedAt[i])
 
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
@@ -340,8 +345,10 @@ inline giveOne(g, i, m) {
   :: offers(i, m) -> when(!NO_NUMBERS && entry(i, m) != top[m], down(g, i) ! sequenced(m, top[m]))
   :: SENDER(m) == i && !offers(i, m)
   :: SENDER(m) != i && !offers(i, m) && covers ->
-    when(GENERATION(top[m]) < GENERATION(x) && top[m] > H.since, report(g, i, m))
-  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) -> report(g, i, m)
+    findLowest(g, x);
+    when(GENERATION(top[m]) < GENERATION(x) && top[m] > MIN(H.since, lowest), report(g, i, m))
+  :: m == 0 && i != A && !offers(i, 0) && !covers && offers(i, 1) ->
+    when(!wasOpen(g, i, entry(i, 1)), report(g, i, m))
   :: else -> step(NO_GIVING, down(g, i) ! message(m, top[m]))
   fi
 }
@@ -408,8 +415,8 @@ inline takeOver(g, i, m) {
     p = H.log[m]
   :: p == 0 && isLate ->
     each (n, MEMBERS) {
-      when(n != i && H.stage[n] == isOpen && SENDER(m) != n && H.joinedAt[n] && (top[m] == 0 ||
-          H.joinedAt[n] < top[m] || GENERATION(H.joinedAt[n]) > GENERATION(top[m])),
+      when(n != i && H.stage[n] == isOpen && SENDER(m) != n && H.joinedAt[n] && !wasOpen(g, n, top[m]) &&
+          GENERATION(H.joinedAt[i]) < g,
         report(g, n, m))
     }
     H.log[m] = (top[m] -> top[m] : H.own.last)
@@ -521,7 +528,7 @@ end:
 inline die(i) {
   each (n, GENS) { drop(hub[n + 1].expected, i); clearDown(n + 1, i) }
   M.dead = true;
-  M.stage = nothing; M.at = 0; M.position = 0; M.horizon = 0;
+  M.stage = nothing; M.at = 0; M.position = 0; M.horizon = 0; M.began = 0;
   M.log = 0; M.sent = 0; M.sequencedNumber = 0;
   M.heard = 0; M.reported = 0;
   each (n, MESSAGES) { M.pos[n] = 0; M.after[n] = 0 }

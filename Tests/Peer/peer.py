@@ -6,7 +6,7 @@ FOLDER is that of the bus itself. Each line of the input is a command: `hear PAT
 
 import fcntl, os, random, selectors, socket, struct, sys, time
 
-VERSION = 5
+VERSION = 6
 
 def text(value):
     return struct.pack("<I", len(value.encode())) + value.encode()
@@ -30,7 +30,7 @@ class Peer:
     def __init__(self, folder, name):
         self.folder, self.name, self.id = folder, name, random.randrange(1, 1 << 64)
         self.bus, self.position, self.heard, self.recoveries = 0, (0, 0), {}, []
-        self.number, self.posted = 0, {}  # what is not known to have a position
+        self.pause, self.number, self.posted = 0.01, 0, {}  # what is not known to have a position
         self.subscriptions, self.answers, self.correlation, self.waiting = [], [], 0, []
         # Who has this lock is waited for when the hub changes.
         self.lock = os.open(f"{folder}/member.{self.id:x}.lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -39,18 +39,18 @@ class Peer:
     def join(self):
         self.input, self.is_open, self.socket = b"", False, None
         while self.socket is None:
+            self.pause = time.sleep(self.pause) or min(2 * self.pause, 1)  # a full hub closes without a word
             hubs = [name[4:-5] for name in os.listdir(self.folder) if name.endswith(".lock") and name[:4] == "hub."]
             try:
-                latest = max(hubs, key=lambda name: int(name, 36))
                 self.socket = socket.socket(socket.AF_UNIX)
-                self.socket.connect(f"{self.folder}/hub.{latest}.sock")
+                self.socket.connect(f"{self.folder}/hub.{max(hubs, key=lambda name: int(name, 36))}.sock")
                 self.say(1, struct.pack("<IQQ", VERSION, self.bus, self.id) + text(self.name)
                          + struct.pack("<IBQQQ", os.getpid(), 0, 8 << 20, *self.position)
                          + array(self.recoveries) + struct.pack("<QQQQ", 0, 0, 0, 0)
                          + array([text(pattern) + text("") for pattern in self.subscriptions])
                          + array([text(pattern) for pattern in self.answers]))
             except (OSError, ValueError):  # also if the hub ends after it was connected to
-                self.socket = time.sleep(0.01)
+                self.socket = None
 
     def say(self, kind, fields):
         self.socket.sendall(struct.pack("<IB", len(fields) + 1, kind) + fields)
@@ -98,7 +98,7 @@ class Peer:
         elif kind == 5:  # open
             *position, known = fields.take("QQQ")
             self.recoveries = self.recoveries[-7:] + [fields.data]
-            self.is_open = True
+            self.is_open, self.pause = True, 0.01
             self.advance(position)
             self.sequenced(known)
             for frame in [(6, message) for message in self.posted.values()] + self.waiting:

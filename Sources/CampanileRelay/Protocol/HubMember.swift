@@ -4,8 +4,6 @@ struct HubMember {
   var stage = Stage.greeting
   /// The identity of the member, from `hello`.
   var peer = Peer(id: MemberID(rawValue: 0), name: "", processID: 0)
-  /// Whether it had no position on this bus when it joined: it lacks nothing.
-  var isNew = true
   /// The position of the member when it joined.
   var joinedAt = Position.none
   var subscriptions: [SubjectPattern] = []
@@ -106,6 +104,9 @@ struct HubMember {
     self.connection = connection
     self.silenceLimit = silenceLimit
   }
+
+  /// Whether it had no position on this bus when it joined: it lacks nothing.
+  var isNew: Bool { joinedAt == .none }
 
   /// Whether something has been read of the member lately.
   var isPresent: Bool { silentTicks < silenceLimit }

@@ -25,7 +25,6 @@ extension HubState {
     members[place].outgoing = Outgoing(hello.buffering)
     // Positions of another bus mean nothing here.
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
-    members[place].isNew = members[place].joinedAt == .none
     if !members[place].isNew {
       (members[place].settled, members[place].stable) = (hello.settled, hello.stable)
       for recovery in hello.recoveries where recovery.generation < generation {
@@ -149,13 +148,16 @@ extension HubState {
   ///
   /// It says if the member lacks others that were found too late. These are messages that were missing
   /// when the member's generation was recovered, and messages whose sender has later ones at the
-  /// member.
+  /// member, which it did not receive while it was open.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
     let member = members[place]
-    var isIncomplete = false
-    var highest: [MemberID: UInt64] = [:]
+    // The highest position of the messages that the member lacks.
+    var lacked = floor > member.joinedAt ? floor : Position.none
+    var highest: [MemberID: Message] = [:]
+    // What the member has had up to here is not among what was found too late, or it has forgotten it.
+    let complete = max(min(since, lowest(for: member.joinedAt)), member.floor)
     // Few subjects, and many messages.
     var heard: [String: Bool] = [:]
     func hears(_ subject: String) -> Bool {
@@ -167,7 +169,7 @@ extension HubState {
     var had: [Message.Key: Position] = [:]
     for message in member.collected.lazy.map(\.message) {
       had[message.key] = message.position
-      highest[message.sender] = max(highest[message.sender] ?? 0, message.number)
+      if message.number > highest[message.sender]?.number ?? 0 { highest[message.sender] = message }
     }
     for entry in merged {
       let message = entry.message
@@ -182,17 +184,15 @@ extension HubState {
       guard message.sender != member.peer.id, hears(message.subject) else { continue }
       if covers(message.position, member.joinedAt) {
         let isOlder = message.position.generation < member.joinedAt.generation
-        if isOlder, message.position > since, member.floor == .none { isIncomplete = true }
-      } else if message.number < highest[message.sender] ?? 0 {
-        isIncomplete = true
+        if isOlder, message.position > complete { lacked = max(lacked, message.position) }
+      } else if let later = highest[message.sender], message.number < later.number {
+        if !member.wasOpen(at: later.position) { lacked = max(lacked, message.position) }
       } else {
         let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }
     }
-    if isIncomplete || floor > member.joinedAt {
-      send(.lost([.unknown(before: floor)]), to: place, &actions)
-    }
+    if lacked != .none { send(.lost([.unknown(before: lacked)]), to: place, &actions) }
   }
 
   /// Makes a member part of the generation.

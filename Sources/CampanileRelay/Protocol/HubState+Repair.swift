@@ -88,14 +88,14 @@ extension HubState {
   private mutating func report(
     _ late: [Message], from place: Int, _ actions: inout [HubAction]
   ) {
-    // Nothing is said of messages that the hub itself has forgotten.
-    guard log.floor == .none else { return }
+    // A member of this generation has brought all that it knows of older ones.
+    if members[place].joinedAt.generation == generation { return }
     for other in members.indices where other != place {
       let member = members[other]
-      guard member.stage == .open, !member.isNew,
-        late.contains(where: { member.lacks($0) })
-      else { continue }
-      send(.lost([.unknown(before: last)]), to: other, &actions)
+      guard member.stage == .open, !member.isNew else { continue }
+      let lacked = late.filter { member.lacks($0) }.map(\.position)
+      guard let highest = lacked.contains(.none) ? last : lacked.max() else { continue }
+      send(.lost([.unknown(before: highest)]), to: other, &actions)
     }
   }
 }
@@ -103,8 +103,11 @@ extension HubState {
 extension HubMember {
   /// Whether it was to hear a message that comes after it has gone on.
   fileprivate func lacks(_ message: Message) -> Bool {
-    hears(message.subject) && peer.id != message.sender
-      && (message.position == .none || joinedAt < message.position
-        || joinedAt.generation > message.position.generation)
+    hears(message.subject) && peer.id != message.sender && !wasOpen(at: message.position)
+  }
+
+  /// Whether it had received what was posted at a position, at that time, when it joined.
+  func wasOpen(at position: Position) -> Bool {
+    position.generation == joinedAt.generation && position <= joinedAt
   }
 }

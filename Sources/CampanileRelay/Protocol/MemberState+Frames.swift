@@ -29,8 +29,9 @@ extension MemberState {
   }
 
   mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
-    for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
-      actions.append(.lost(loss))
+    for loss in losses {
+      let isNew = loss.count == 0 ? loss.position > began : isNews(loss.number, of: loss.sender)
+      if isNew { actions.append(.lost(loss)) }
     }
     advance(to: losses.map(\.position).max() ?? .none)
   }
@@ -99,6 +100,7 @@ extension MemberState {
     _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
   ) {
     stage = .open
+    if self.position == .none { began = position }
     advance(to: position)
     mustAcknowledge = true
     outbox.open(ownNumber: ownNumber)

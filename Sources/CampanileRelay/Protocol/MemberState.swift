@@ -21,6 +21,8 @@ struct MemberState {
   var generation: UInt64 = 0
   /// This member has all that it subscribes to up to here.
   var position = Position.none
+  /// It was new here: it lacks nothing that is older.
+  var began = Position.none
   /// Every member has what it subscribes to up to here, as the hubs have said.
   var stable = Position.none
   /// The highest position of a message that this member has received or posted.

@@ -31,7 +31,7 @@ extension WireFrame {
 /// The version of the frames.
 ///
 /// A hub refuses members of another one.
-let protocolVersion: UInt32 = 5
+let protocolVersion: UInt32 = 6
 
 /// The most bytes of one frame.
 let frameLimit = 4 << 20

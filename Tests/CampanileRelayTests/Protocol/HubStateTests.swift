@@ -18,11 +18,14 @@ final class HubStateTests {
   }
 
   private func join(
-    _ id: Int, at position: Position = .none, subscriptions: [String] = [">"]
+    _ id: Int, at position: Position = .none, stable: Position = .none,
+    recoveries: [Recovery] = [], subscriptions: [String] = [">"]
   ) -> [HubAction] {
     hub.connected(ConnectionID(rawValue: id))
-    let id64 = MemberID(rawValue: UInt64(id))
-    return receive(id, .hello(MemberFrame.Hello(id64, at: position, subscriptions: subscriptions)))
+    var hello = MemberFrame.Hello(
+      MemberID(rawValue: UInt64(id)), at: position, subscriptions: subscriptions)
+    (hello.stable, hello.recoveries) = (stable, recoveries)
+    return receive(id, .hello(hello))
   }
 
   private func send(_ id: Int, _ frame: HubFrame) -> HubAction {
@@ -509,14 +512,6 @@ final class HubStateTests {
     #expect(hub.stable == hub.last)
   }
 
-  private func join(_ id: Int, at position: Position, stable: Position) -> [HubAction] {
-    hub.connected(ConnectionID(rawValue: id))
-    var hello = MemberFrame.Hello(
-      MemberID(rawValue: UInt64(id)), at: position, subscriptions: [">"])
-    hello.stable = stable
-    return receive(id, .hello(hello))
-  }
-
   @Test("R4 R7 What only one of two missing members has, the other one gets, or a report")
   func missesTogether() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [2], silent: 3)
@@ -572,11 +567,8 @@ final class HubStateTests {
   func laterRecovery() {
     hub = HubState(generation: 4, busID: 7, own: 1, expected: [])
     for (id, last) in [1: at(2, 9), 2: .none].sorted(by: { $0.key < $1.key }) {
-      hub.connected(ConnectionID(rawValue: id))
-      var hello = MemberFrame.Hello(
-        MemberID(rawValue: UInt64(id)), at: at(3, 5), subscriptions: [">"])
-      hello.recoveries = [Recovery(generation: 3, since: last, last: last)]
-      _ = receive(id, .hello(hello))
+      let recovery = Recovery(generation: 3, since: last, last: last)
+      _ = join(id, at: at(3, 5), recoveries: [recovery])
     }
     #expect(hub.recoveries[3]?.last == at(2, 9))
   }
@@ -705,7 +697,98 @@ final class HubStateTests {
     _ = receive(2, .collected(LogEntry(message: late)))
     #expect(
       receive(2, .collectedAll(token: 2, floor: .none)).first
-        == send(1, .lost([.unknown(before: at(2, 0))])))
+        == send(1, .lost([.unknown(before: at(1, 6))])))
+  }
+
+  @Test("R7 What comes too late is reported, however much the hub's log has forgotten")
+  func reportsWithAShortLog() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [], logLimit: 200)
+    _ = join(1, at: at(1, 5), subscriptions: ["a"])
+    let known = Message(4, 9, at: at(1, 6))
+    _ = receive(
+      1, .collected(LogEntry(message: known)), .collectedAll(token: 1, floor: .none))
+    let name = String(repeating: "b", count: 60_000)
+    func reports(_ id: Int, at position: Position) -> Bool {
+      _ = join(id, at: position)
+      let late = Message(4, UInt64(9 - id), at: at(1, 6))
+      _ = receive(id, .collected(LogEntry(message: late)))
+      for number in 1...20 as ClosedRange<UInt64> {
+        let message = Message(5, number, at: at(1, 6 + number), subject: name)
+        _ = receive(id, .collected(LogEntry(message: message)))
+      }
+      return receive(id, .collectedAll(token: hub.lastToken, floor: .none))
+        .contains(send(1, .lost([.unknown(before: at(1, 6))])))
+    }
+    // What the member brings makes the log forget.
+    #expect(reports(2, at: at(1, 6)))
+    #expect(hub.log.floor > .none)
+    #expect(reports(3, at: at(1, 6)))
+    // A member of the hub's own generation brings nothing that the hub has not had.
+    #expect(!reports(4, at: at(2, 1)))
+  }
+
+  /// Lets a hub recover a first member, and a second one of the first generation with a message.
+  private func recover(
+    _ message: Message, with position: Position, floor: Position = .none, has: [Message] = []
+  ) -> [HubAction] {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    let recovery = Recovery(generation: 2, since: at(1, 5), last: at(1, 9))
+    _ = join(1, at: position, recoveries: position.generation > 1 ? [recovery] : [])
+    _ = join(2, at: at(1, 7))
+    for message in has { _ = receive(1, .collected(LogEntry(message: message))) }
+    _ = receive(1, .collectedAll(token: 1, floor: floor))
+    _ = receive(2, .collected(LogEntry(message: message)))
+    return receive(2, .collectedAll(token: 1, floor: .none)).filter {
+      switch $0 {
+      case .send([ConnectionID(rawValue: 1)], .lost), .send([ConnectionID(rawValue: 1)], .message):
+        true
+      default: false
+      }
+    }
+  }
+
+  @Test("R7 What was missing when a member's generation was recovered is reported to it")
+  func reportsWhatARecoveryLacked() {
+    let message = Message(4, 1, at: at(1, 6))
+    let lost = [send(1, .lost([.unknown(before: at(1, 6))]))]
+    #expect(recover(message, with: at(2, 4)) == lost)
+    #expect(recover(message, with: at(2, 4), floor: at(1, 5)) == lost)
+    // It may have forgotten that it has had the message.
+    #expect(recover(message, with: at(2, 4), floor: at(1, 6)) == [])
+    // It was open then.
+    #expect(recover(message, with: at(1, 6)) == [])
+    // It had all that came before the recovery.
+    #expect(recover(Message(4, 1, at: at(1, 5)), with: at(2, 4)) == [])
+  }
+
+  @Test(
+    "R7 A message before a later one of its sender is reported, but not if it was not asked for")
+  func reportsWhatComesBefore() {
+    let lost = [send(1, .lost([.unknown(before: at(1, 6))]))]
+    let message = Message(4, 1, at: at(1, 6))
+    // A hub that did not open has given it the later one.
+    #expect(recover(message, with: at(1, 5), has: [Message(4, 2, at: at(1, 7))]) == lost)
+    // It was open when both were posted, and has subscribed to the first one since.
+    #expect(recover(Message(2, 1), with: at(1, 7), has: [Message(2, 2, at: at(1, 7))]) == [])
+    // It was given the later one by a hub that the sender has not come to.
+    #expect(
+      recover(Message(2, 1), with: at(2, 4), has: [Message(2, 2, at: at(1, 7))])
+        == [send(1, .lost([.unknown(before: at(3, 1))]))])
+  }
+
+  @Test("R7 What its hubs have not had is reported to a member that was missing twice")
+  func reportsToOneThatMissesTwo() {
+    hub = HubState(generation: 4, busID: 7, own: 1, expected: [], silent: 2)
+    let recoveries = [
+      Recovery(generation: 2, since: at(1, 5), last: at(1, 9)),
+      Recovery(generation: 3, since: at(1, 5), last: at(2, 4)),
+    ]
+    _ = join(1, at: at(3, 4), stable: at(1, 5), recoveries: recoveries)
+    _ = receive(1, .collected(LogEntry(message: Message(4, 1, at: at(1, 6)))))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 4))
+    let sent = receive(2, .collectedAll(token: 2, floor: .none))
+    #expect(sent.first == send(2, .lost([.unknown(before: at(1, 6))])))
   }
 }
 

@@ -242,6 +242,17 @@ final class MemberStateTests {
     #expect(receive(.lost([.unknown(before: at(1, 2))])) == [.lost(.unknown(before: at(1, 2)))])
   }
 
+  @Test("R7 A member lacks nothing that came before it, wherever it goes on")
+  func lacksNothingOlder() {
+    open(3)
+    let older = HubFrame.lost([.unknown(before: at(2, 9))])
+    let lost = HubFrame.lost([.unknown(before: at(3, 1))])
+    #expect(receive(older, lost) == [.lost(.unknown(before: at(3, 1)))])
+    _ = actions { $0.disconnected(&$1) }
+    open(4)
+    #expect(receive(older, lost) == [.lost(.unknown(before: at(3, 1)))])
+  }
+
   @Test func flushWaitsForPostsAndForTheNextHub() {
     _ = actions { $0.post(subject: "a", payload: [], &$1) }
     #expect(actions { $0.flush(9, &$1) } == [])
