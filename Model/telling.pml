@@ -23,7 +23,8 @@
  * step NOT_TAKEN_BACK    Engine/Memory/Locked.swift:makeCalls       an offer that no thread takes is taken back
  * step TOLD_AGAIN        Following/Following.swift:isNew            an observer is not called with what it knows
  * step FIRST_UNASKED     Following/StateStorage.swift:register      an observer that begins asks for the newest value
- * step RESUMED_UNASKED   Engine/Registration.swift:tellResumed      and so does one that resumes
+ * step RESUMED_UNASKED   Engine/Registration.swift:tellMissed       and so does one that resumes and has missed something
+ * step MISSED_LATER      Engine/Observer.swift:noteMiss             a paused observer misses in the same step
  * step TURNLESS_END      Following/StateStorage.swift:finish        the end waits for its turn (run 2)
  * step NO_TURN           Following/Taps.swift:take                  one thread at a time computes (run 3)
  * step SLOT_TOO_EARLY    Following/Taps.swift:store                 what was received is stored in that turn (run 3)
@@ -82,7 +83,7 @@ inline begin(t, isBegun) {
 #define END 3
 
 bool isRegistered;         /* the second observer is in the list */
-bool isPaused;             /* its registration word */
+bool isPaused, isMissed;   /* its registration word */
 bool hasEnded;
 byte told[2];              /* Following: what each observer knows */
 
@@ -105,7 +106,12 @@ inline call() {
   when(kind == ALL || kind == FIRST, hear(0));
   if
   :: kind == ALL || kind == SECOND ->
+#if MISSED_LATER
     mayCall = !isPaused;
+    when(!mayCall, isMissed = true);
+#else
+    atomic { mayCall = !isPaused; isMissed = isMissed || isPaused };
+#endif
     when(mayCall, hear(1))
   :: else
   fi
@@ -121,16 +127,13 @@ inline ask() {
 
 proctype Second() {
   byte kind, number, adder;
-  bool isMine, isForeign, mayCall;
+  bool isMine, isForeign, mayCall, isToAsk;
   isRegistered = true;
   step(FIRST_UNASKED, ask());
-  if
-  :: isPaused = true;
-    /* Observer.swift: resume */
-    isPaused = false;
-    step(RESUMED_UNASKED, ask())
-  :: true
-  fi
+  isPaused = true;
+  /* Observer.swift: resume */
+  atomic { isPaused = false; isToAsk = isMissed; isMissed = false }
+  step(RESUMED_UNASKED, when(isToAsk, ask()))
 }
 
 /* StateStorage.finish */

@@ -88,7 +88,7 @@ public final class TokenBag: Sendable {
 
   /// Undoes one ``pause()``; if the bag is not paused, it does nothing.
   ///
-  /// Observers of states receive the newest value unless they know it, as with
+  /// Observers of states that have missed something receive the newest value, as with
   /// ``Registration/resume()``; those of one state in the order in which they registered.
   public func resume() {
     let resumed = state.withLock { state -> [Registration] in
@@ -96,7 +96,7 @@ public final class TokenBag: Sendable {
       state.pauseCount -= 1
       return state.registrations.filter { $0.takeBackPause() }
     }
-    for one in resumed.oldestFirst { one.tellResumed() }
+    for one in resumed.oldestFirst { one.tellMissed() }
   }
 
   /// Whether the bag is paused.

@@ -4,14 +4,18 @@ import Synchronization
 ///
 /// `state` is the registration word. It is 0 for an observer that may simply be called: a
 /// `DirectObserver` that receives only the value. So the common check is one load and one branch.
-/// `mayBeCalled` examines every other value.
+/// `claim()` examines every other value.
 class AnyObserver: @unchecked Sendable {
   private static let endedBit: UInt32 = 1
+  private static let onceBit: UInt32 = 2
   // The kind of observer, which never changes.
-  private static let indirectBit: UInt32 = 2
-  private static let deferredBit: UInt32 = 4
-  private static let subjectBit: UInt32 = 8
-  private static let pauseUnit: UInt32 = 16
+  private static let indirectBit: UInt32 = 4
+  private static let deferredBit: UInt32 = 8
+  private static let subjectBit: UInt32 = 16
+  private static let lastingBit: UInt32 = 32
+  /// Set while an observer of a state is paused and has missed something.
+  private static let missedBit: UInt32 = 64
+  private static let pauseUnit: UInt32 = 256
 
   // Few words, since there may be a million observers.
   let location: CallSite
@@ -22,8 +26,9 @@ class AnyObserver: @unchecked Sendable {
   fileprivate init(isDirect: Bool, isDeferred: Bool, traits: ObserverTraits) {
     (location, details) = (traits.location, traits.details)
     state = Atomic(
-      (isDirect ? 0 : Self.indirectBit) | (isDeferred ? Self.deferredBit : 0)
-        | (traits.receivesSubject ? Self.subjectBit : 0))
+      (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
+        | (isDeferred ? Self.deferredBit : 0) | (traits.receivesSubject ? Self.subjectBit : 0)
+        | (traits.isLasting ? Self.lastingBit : 0))
   }
 
   private final func has(_ bit: UInt32) -> Bool {
@@ -38,6 +43,12 @@ class AnyObserver: @unchecked Sendable {
   /// Whether the observer receives the subject.
   final var receivesSubject: Bool { has(Self.subjectBit) }
 
+  enum Claim {
+    case call
+    case callAndEnd
+    case skip
+  }
+
   /// Whether the observer may be called without further checks: it is live, a `DirectObserver`, and
   /// needs only the call.
   final var isReady: Bool {
@@ -45,37 +56,97 @@ class AnyObserver: @unchecked Sendable {
     state.load(ordering: .sequentiallyConsistent) == 0
   }
 
-  /// Whether the observer may be called: it has not ended, and is not paused.
+  /// Decides, just before a call, whether the call may be made.
   ///
-  /// Asked just before the call.
-  final var mayBeCalled: Bool {
-    // Pairs with `markEnded` and `pause`, as in `isReady`.
-    let word = state.load(ordering: .sequentiallyConsistent)
-    return word & Self.endedBit == 0 && word < Self.pauseUnit
+  /// An observer of a state that is paused notes that it misses something.
+  ///
+  /// - Parameter deferred: Whether the value has waited in the observer's own buffer.
+  final func claim(deferred: Bool = false) -> Claim {
+    while true {
+      // Pairs with `markEnded`, as in `isReady`.
+      let word = state.load(ordering: .sequentiallyConsistent)
+      let claim = claim(word, isLast: deferred || !isDeferred)
+      if claim != .skip || details?.onResume == nil || noteMiss() { return claim }
+      // It has just resumed.
+    }
+  }
+
+  /// - Parameter isLast: Whether the observer's own closure is called next; only that call uses up
+  ///   an observer with `.once`.
+  private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
+    var word = loaded
+    while true {
+      if word & Self.endedBit != 0 || word >= Self.pauseUnit { return .skip }
+      if word & Self.onceBit == 0 || !isLast { return .call }
+      // Pairs with `markEnded` and `pause`: one word, so that one of them is first.
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: word | Self.endedBit, ordering: .acquiringAndReleasing)
+      if won { return word & Self.lastingBit == 0 ? .callAndEnd : .call }
+      word = seen
+    }
   }
 
   /// Says that no call is to begin any more.
   ///
   /// Before the reservations are read: a post sees this or is seen there.
-  final func markEnded() {
-    // Pairs with `isReady` and `mayBeCalled`: the canceler's side of what `isReady` says.
+  final func markEnded(_ held: borrowing ObserverRegistry.Held) {
+    if has(Self.onceBit) {
+      // Without the lock, a post may be about to use the only call up.
+      // Pairs with `claim`: the canceler's side of what `isReady` says.
+      state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
+    } else {
+      // Pairs with `isReady`: the same. A store without the lock, of `noteMiss`, may be lost: what an
+      // ended observer missed is of no use.
+      state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  /// Says that no other call is to begin: the only one has begun, and ends the registration.
+  final func useUp() {
+    // Pairs with `isReady`, `claim` and `markEnded`: it only adds what `markEnded` stores too.
     state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
   }
 
   final func pause() {
-    // Pairs with `isReady` and `mayBeCalled`, as an end does: before this thread's later loads.
+    // Pairs with `isReady`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    if word < Self.pauseUnit { misuse("A registration was paused 268 million times") }
+    if word < Self.pauseUnit { misuse("A registration was paused sixteen million times") }
   }
 
   /// Undoes one pause; the caller has made sure that there is one.
   ///
-  /// - Returns: Whether it was the last.
+  /// - Returns: Whether it was the last, and something was missed.
   final func resume() -> Bool {
-    // Pairs with `mayBeCalled`, as an addition does with `isEmpty`: before the later loads of the
-    // thread that resumes.
-    state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent).newValue
-      < Self.pauseUnit
+    // No pair: the exchange below finds out what has changed since.
+    var word = state.load(ordering: .relaxed)
+    while true {
+      let isLast = word < 2 * Self.pauseUnit
+      let desired = (word - Self.pauseUnit) & (isLast ? ~Self.missedBit : ~0)
+      // Pairs with `noteMiss`, one of which is first in this word; and with `isReady` and `claim`, as
+      // an addition does with `isEmpty`: before the later loads of the thread that resumes.
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: desired, ordering: .sequentiallyConsistent)
+      if won { return isLast && word & Self.missedBit != 0 }
+      word = seen
+    }
+  }
+
+  /// Notes that something is missed, if the observer is paused.
+  ///
+  /// In one step, so that the thread that undoes the last pause sees it, or was first.
+  ///
+  /// - Returns: Whether the observer is paused, or has ended.
+  final func noteMiss() -> Bool {
+    // Pairs with `pause` and `resume`, as `isReady` does: after this thread's earlier stores.
+    var word = state.load(ordering: .sequentiallyConsistent)
+    while word >= Self.pauseUnit && word & Self.endedBit == 0 {
+      // Pairs with `resume`, which returns the bit or comes first.
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: word | Self.missedBit, ordering: .acquiringAndReleasing)
+      if won { return true }
+      word = seen
+    }
+    return word & Self.endedBit != 0
   }
 
   /// The registration of this observer as `id` in `list`.
@@ -213,7 +284,7 @@ final class ObserverDetails: Sendable {
   /// Called once, when the registration has ended, outside all locks.
   let onEnd: (@Sendable (Registration) -> Void)?
   let buffer: BufferCounts?
-  /// Called when the last pause of an observer is undone; only observers of states have it.
+  /// Called when an observer resumes that has missed something; only observers of states have it.
   let onResume: (@Sendable (Registration) -> Void)?
 
   /// - Parameters:
@@ -251,6 +322,9 @@ final class ObserverDetails: Sendable {
 /// How a registration is to be kept.
 struct ObserverTraits {
   var location: CallSite
+  var isOnce = false
   var receivesSubject = false
+  /// Whether the call continues in a task, and itself ends a registration with `.once`.
+  var isLasting = false
   var details: ObserverDetails?
 }

@@ -134,7 +134,7 @@ extension ObserverRegistry {
         if let waiter { keep(waiter, since: id, for: scan(since: id, held), &state) }
         return nil
       }
-      unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded() }
+      unsafe list.observer(at: index, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
       let observer = unsafe list.unlink(at: index, &garbage, held)

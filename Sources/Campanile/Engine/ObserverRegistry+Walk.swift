@@ -234,7 +234,8 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
     _ post: borrowing Post, checked isChecked: Bool
   ) {
-    if !observer.mayBeCalled { return noteSkipped(observer, id, in: list, post) }
+    let claim = observer.claim()
+    if claim == .skip { return noteSkipped(observer, id, in: list, post) }
     // An observer with a buffer of its own only puts the value there.
     if !isChecked || observer.isDeferred {
       reach(.willCall)
@@ -246,6 +247,7 @@ extension ObserverRegistry {
     } else {
       callReported(observer, id, in: list, post) { try observer.call(value, post, id, in: list) }
     }
+    if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
   }
 
   /// Makes a call, and reports it if the events have an observer.
@@ -293,12 +295,14 @@ extension ObserverRegistry {
       // SAFETY: as in `call`.
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
         reach(.willCheck)
-        if !observer.mayBeCalled { return noteSkipped(observer, id, in: list, post) }
+        let claim = observer.claim(deferred: true)
+        if claim == .skip { return noteSkipped(observer, id, in: list, post) }
         post.context.restore {
           callReported(observer, id, in: list, post) {
             call = try observer.callDeferred(value, post, id, in: list)
           }
         }
+        if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
       }
     }
     exit(section)

@@ -57,7 +57,7 @@ extension Registration {
   /// during the pause does not enter the buffer of a sequence, an asynchronous observer or an
   /// observer with a bounded buffer either.
   ///
-  /// An observer of a state receives the newest value when it resumes, unless it knows that.
+  /// An observer of a state that has missed something receives the newest value when it resumes.
   public func pause() {
     _ = ask { observer in
       observer.pause()
@@ -69,20 +69,20 @@ extension Registration {
   ///
   /// If the registration is not paused, this does nothing.
   ///
-  /// When the last pause of an observer of a state is undone, it receives the newest value on its
-  /// delivery, unless it knows that. An immediate observer receives it before this method returns,
-  /// unless the state is computing or delivering a change at that moment. So if you hold a lock during this call,
-  /// observers may run with the lock held.
+  /// If an observer of a state has missed something, it receives the newest value on its delivery
+  /// when its last pause is undone. An immediate observer receives it before this method returns,
+  /// unless the state is computing or delivering a change at that moment. So if you hold a lock during
+  /// this call, observers may run with the lock held.
   public func resume() {
-    if takeBackPause() { tellResumed() }
+    if takeBackPause() { tellMissed() }
   }
 
   /// Takes one pause back, without a call of the observer.
   ///
-  /// - Returns: Whether it was the last; then `tellResumed` is to follow, under no lock.
+  /// - Returns: Whether `tellMissed` is to follow, under no lock.
   func takeBackPause() -> Bool { ask { $0.isPaused && $0.resume() } }
 
-  func tellResumed() {
+  func tellMissed() {
     list.registry.observer(of: self)?.details?.onResume?(self)
   }
 

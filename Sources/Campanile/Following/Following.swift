@@ -67,14 +67,17 @@ final class Following<Value: Sendable>: Sendable {
     (isInitial, isOnce) = (options.isInitial, options.isOnce)
     comparison = options.comparison as? Comparison<Value>
     keepsValue = isOfChanges || comparison != nil
-    told = Atomic(isInitial ? 0 : .max)
+    told = Atomic(keepsValue && !isInitial ? .max : 0)
   }
 
-  /// Sets what an observer knows that has been registered, and is not called with it.
+  /// Whether the observer begins with a value although it is not called with it.
+  var beginsSilently: Bool { keepsValue && !isInitial }
+
+  /// Sets what the observer knows when it has been registered.
   ///
   /// Called under the lock of the state, so that every update that is left out is part of the value.
   func begin(with value: Value, _ revision: UInt64) {
-    if keepsValue { known.withLock { $0 = value } }
+    known.withLock { $0 = value }
     // Pairs with `isNew`: an update that is newer finds the value.
     told.store(revision, ordering: .releasing)
   }

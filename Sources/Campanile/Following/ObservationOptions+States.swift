@@ -3,9 +3,9 @@ extension ObservationOptions where Source: ValueChangeSource {
   ///
   /// The call is made on the observer's delivery, in its turn among the changes: before `observe`
   /// returns if the delivery is immediate, or if the caller is on the delivery's target and a post
-  /// from there would run the observer inline, unless the state is computing or delivering a change at that moment.
-  /// A delivery that always queues makes the call later: one with `ordered: true`, one with a bounded
-  /// buffer, or one to an actor, an executor, a global queue or an asynchronous observer. Of
+  /// from there would run the observer inline, unless the state is computing or delivering a change at
+  /// that moment. A delivery that always queues makes the call later: one with `ordered: true`, one with
+  /// a bounded buffer, or one to an actor, an executor, a global queue or an asynchronous observer. Of
   /// ``StateSource/changes``, it carries a change whose old value is `nil`.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }

@@ -243,7 +243,7 @@ where Update.Value == Value {
     guard let following, registration.id != 0 else { return registration }
     if following.isInitial {
       tellNewest(to: registration)
-    } else {
+    } else if following.beginsSilently {
       withCurrent { head, value in following.begin(with: value, head.revision) }
     }
     return registration

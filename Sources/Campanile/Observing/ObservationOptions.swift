@@ -30,8 +30,8 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   /// captures are released when the call has returned. Ending in this way does not cancel the task
   /// of an asynchronous observer, but canceling the observation during the call does.
   ///
-  /// The bounded buffer of a synchronous observer takes values during the call, and discards them after
-  /// it.
+  /// At a state or a derived source, the bounded buffer of a synchronous observer takes values
+  /// during the call, and discards them after it.
   public static var once: Self { Self(SourceOptions(isOnce: true)) }
 }
 

@@ -10,7 +10,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   /// The lifetime of the subject, if it has one, which ends the registration.
   var subjectLifetime: EndActions?
   package var options: SourceOptions
-  /// Called when the last pause of the observer is undone; for states.
+  /// Called when the observer resumes and has missed something; for states.
   var onResume: (@Sendable (Registration) -> Void)?
 
   @inline(never)
@@ -52,12 +52,8 @@ extension ObservationRequest {
   consuming func register<Value: Sendable>(
     _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry, in place: Place
   ) -> Registration? {
-    if options.isOnce {
-      let isWanted = body.isWanted
-      body = body.mapped(once: true, where: isWanted) { value, _, pass in try pass(value) }
-    }
     if body.isPlain, isPlain {
-      let traits = ObserverTraits(location: location)
+      let traits = ObserverTraits(location: location, isOnce: options.isOnce)
       // Moved, and not copied.
       return registry.add(.direct(traits, (consume body).plain!), to: place)
     }
@@ -120,7 +116,12 @@ extension ObservationRequest {
       let runner = AsyncRunner(delivery.buffering)
       (target, mailbox) = (runner, runner.mailbox)
       traits.atEnd { runner.end() }
-      deferred = preparation(of: body, mailbox, traits.name)
+      let prepare = preparation(of: body, mailbox, traits.name)
+      deferred = { [mailbox, isOnce = options.isOnce] value, post, id, list in
+        // Messages behind the only call will not be delivered.
+        if isOnce { mailbox.close() }
+        return prepare(value, post, id, list)
+      }
     }
     traits.buffer = mailbox.counts
     return IndirectObserver<Value>(
@@ -134,7 +135,7 @@ extension ObservationRequest {
     _ name: String?
   ) -> @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall {
     // Named here, since a closure that named the request would keep the owner.
-    let (location, ownerType) = (location, owner.map { type(of: $0) })
+    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, options.isOnce)
     let counters = mailbox.counters
     return { value, post, id, list in
       counters.calls.begin()
@@ -142,6 +143,9 @@ extension ObservationRequest {
       let registration = Registration(list: list, id: id, counters: counters)
       return {
         await AsyncCall.run(of: mailbox, for: waiters) {
+          // The end of the registration cancels this task, so that it has to wait for the call.
+          // Code that the observer calls or releases is still inside it, and must not wait for it.
+          defer { if isOnce { registration.cancel() } }
           let registry = registration.list.registry
           let facts = ObserverFacts(
             registration, location, ownerType: ownerType, delivery: name, isAsynchronous: true)
@@ -178,6 +182,7 @@ extension ObservationRequest {
       owner: owner, delivery: body.name ?? delivery.description,
       isAsynchronous: body.isAsynchronous, buffer: body.buffer, onResume: onResume, onEnd: onEnd)
     return ObserverTraits(
-      location: location, receivesSubject: body.receivesSubject, details: details)
+      location: location, isOnce: options.isOnce,
+      receivesSubject: body.receivesSubject, isLasting: body.isLasting, details: details)
   }
 }

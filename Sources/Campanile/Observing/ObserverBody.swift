@@ -144,7 +144,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   }
 
   init(async observer: @escaping @Sendable (Value) async throws -> Void) {
-    let traits = BodyTraits(name: "asynchronously", isAsynchronous: true)
+    let traits = BodyTraits(name: "asynchronously", isAsynchronous: true, isLasting: true)
     self.init(kind: .asynchronous { value, _ in try await observer(value) }, traits)
   }
 
@@ -165,6 +165,8 @@ struct BodyTraits: Sendable {
   var name: String?
   /// Whether the calls are made in tasks.
   var isAsynchronous = false
+  /// Whether a call continues in a task, and itself ends a registration with `.once`.
+  var isLasting = false
   /// Whether it reads the subject of the post, which is then kept for it.
   var receivesSubject = false
   /// The counts of the buffer that it fills.

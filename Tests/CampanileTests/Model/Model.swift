@@ -18,8 +18,10 @@ final class Model {
     var isUsedUp = false
     var pauseCount = 0
     var callCount = 0
-    /// The newest value of a state that it knows, by its revision.
+    /// The newest value of a state that it has been called with, by its revision.
     var told = 0
+    /// Whether it has missed something while it was paused.
+    var hasMissed = false
 
     init(_ id: Int, _ spec: Spec, _ owner: Owner?) {
       self.id = id
@@ -91,7 +93,10 @@ final class Model {
       if found.pauseCount == 0, found.spec.place != nil, !found.isEnded, !found.isLive {
         isUnspecified = true
       }
-      if isState, found.pauseCount == 0, found.isLive { tellNewest(to: found) }
+      if found.pauseCount == 0, found.hasMissed {
+        found.hasMissed = false
+        if found.isLive { tellNewest(to: found) }
+      }
     case .release(let owner):
       owners[owner].isReleased = true
       owners[owner] = Owner()
@@ -117,7 +122,7 @@ final class Model {
   private func add(_ spec: Spec) -> Registered {
     let new = Registered(registered.count, spec, spec.owner.map { owners[$0] })
     registered.append(new)
-    if spec.isInitial { tellNewest(to: new) } else { new.told = revision }
+    if spec.isInitial { tellNewest(to: new) }
     return new
   }
 
@@ -194,7 +199,10 @@ final class Model {
 
   private func call(_ found: Registered, _ post: Post) {
     if !found.isLive || found.isUsedUp { return }
-    if found.pauseCount > 0 { return }
+    if found.pauseCount > 0 {
+      found.hasMissed = isState
+      return
+    }
     if isState {
       if post.revision <= found.told { return }
       found.told = post.revision

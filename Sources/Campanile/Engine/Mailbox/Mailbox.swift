@@ -155,7 +155,7 @@ extension Mailbox {
   /// Ends the only observer for everything except its running call, which ends the registration.
   func refuseOthers() {
     if let only = state.withLock({ $0.registration }) {
-      only.list.registry.observer(of: only)?.markEnded()
+      only.list.registry.observer(of: only)?.useUp()
     }
     close()
   }
