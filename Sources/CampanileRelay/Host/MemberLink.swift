@@ -230,6 +230,8 @@ final class MemberLink: RelayLink {
     try folder.prepare()
     if state.withLock({ $0.lock != nil }), folder.isAnnounced(id.rawValue) { return }
     watch(folder)
+    // Released before there is another one; without any, `look` leaves the next try to `join`.
+    _ = state.withLock { $0.lock.take() }
     let lock = try folder.announce(id.rawValue)
     state.withLock { $0.lock = lock }
   }
@@ -271,7 +273,9 @@ final class MemberLink: RelayLink {
       if self.state.withLock({ $0.isStopped }) { return }
       // Without the file, the next hub would take the member for dead. If it cannot be made, the
       // member tries again when it joins.
-      if !folder.isAnnounced(self.id.rawValue) { try? self.prepare(folder) }
+      if self.state.withLock({ $0.lock != nil }), !folder.isAnnounced(self.id.rawValue) {
+        try? self.prepare(folder)
+      }
       let generation = self.state.withLock { $0.channel == nil ? nil : $0.member.generation }
       if let generation, folder.isClaimed(after: generation) { self.leave() }
     }
