@@ -144,6 +144,7 @@
       patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
         (hasHeard, hasGathered, gatheredSeconds, hasChanged) = (false, false, 0, false)
+        refusal = nil
         pulls.forget()
       }
       guard isConnected && isStreamReady else { return }

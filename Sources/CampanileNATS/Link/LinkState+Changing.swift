@@ -11,7 +11,8 @@
         lines[current]?.state.isOpen == true
       else { return }
       while next == nil, case .connect(let other) = pool.next(&random) {
-        if other != lines[current]?.address { next = open(other) }
+        // Not one that has left the cluster.
+        if other != lines[current]?.address, pool.all.contains(other) { next = open(other) }
       }
     }
 
