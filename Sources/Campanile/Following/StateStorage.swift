@@ -59,6 +59,11 @@ where Update.Value == Value {
     PostContext.isCarried ? PostContext.current : nil
   }
 
+  /// The details to keep of what another thread may deliver, if there are any.
+  private func details(in context: PostContext?) -> PostDetails? {
+    context == nil && !registry.isReporting ? nil : registry.makeDetails(context)
+  }
+
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
     let context = context
@@ -129,7 +134,7 @@ where Update.Value == Value {
     _ value: Value, _ place: inout Place, _ context: PostContext?, _ tracker: DeliveryTracker?,
     _ head: inout StateHead
   ) {
-    var details = registry.makeDetails(context)
+    var details = details(in: context)
     if let tracker { details = Post(details: details).tracked(by: tracker).details }
     place.details = details
     let update = Update(value: value, revision: place.revision)
@@ -253,7 +258,7 @@ where Update.Value == Value {
   ///
   /// The observer is called on its delivery, after the changes that were made before.
   private func tellNewest(to registration: Registration) {
-    let details = registry.makeDetails(context)
+    let details = details(in: context)
     withCurrent { head, value in
       let update = Update(value: value, revision: head.revision)
       head.turn.add { [registry] in

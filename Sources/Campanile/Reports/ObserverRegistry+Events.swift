@@ -35,9 +35,8 @@ extension ObserverRegistry {
     reports.send(event)
   }
 
-  /// The details to keep of a set that another thread may deliver, if there are any.
-  func makeDetails(_ context: PostContext?) -> PostDetails? {
-    if context == nil && !isReporting { return nil }
+  /// The details to keep of a set that another thread may deliver.
+  func makeDetails(_ context: PostContext?) -> PostDetails {
     var content = PostDetails.Content(context: context)
     if isReporting { (content.number, content.nanoseconds) = (Self.nextNumber, Platform.now) }
     return PostDetails(content)
