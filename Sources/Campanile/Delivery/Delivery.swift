@@ -20,10 +20,11 @@ public import Dispatch
 /// is not promised.
 ///
 /// The observers on one target are called one at a time, and receive the messages of all threads in one
-/// order. Those with `ordered: true` have an order of their own, and so has each observer with a bounded
-/// buffer. Immediate and queued observers of one post have no order between them. The poster does not wait for a queued delivery, which is
-/// checked again when its turn comes, so nothing arrives after the registration or its owner has
-/// ended. A burst of messages wakes the target once.
+/// order. Those with `ordered: true` have an order of their own, because a post queues for them apart,
+/// and so has each observer with a bounded buffer. Immediate and queued observers of one post have no
+/// order between them. The poster does not wait for a queued delivery, which is checked again when its
+/// turn comes, so nothing arrives after the registration or its owner has ended. A burst of messages
+/// wakes the target once.
 ///
 /// Because a post queues while something runs there, a message that an observer on a target posts
 /// is delivered on that target after this observer has returned, and not inside it.

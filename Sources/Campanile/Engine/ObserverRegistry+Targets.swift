@@ -199,8 +199,8 @@ extension Route {
 extension ObserverRegistry {
   /// Posts to a list with groups.
   ///
-  /// It leaves a record for each group of a target, and calls the observers that run here. Then it calls the
-  /// observers on a target that the poster is already on.
+  /// It leaves a record for each group of a target, and calls the observers that run here. Then it
+  /// calls the observers on a target that the poster is already on.
   // Not specialized: it would be compiled again for the calls of a multicast, which has no targets.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")

@@ -264,7 +264,7 @@ extension ObserverRegistry {
     } catch {
       handle(error, of: observer, id, in: list, post)
     }
-    if reported != nil { end(reported) }
+    if let reported { end(reported) }
   }
 
   /// Reports that an observer is skipped because it is paused, unless it has ended.

@@ -1,7 +1,6 @@
 /// The most common observations: the messages of one type, about any subject.
 ///
-/// They behave as the forms of ``ObservationSource`` with the same parameters do. All other
-/// observations have a source: ``messages(of:)``, ``messages(of:about:)``, ``latest(of:)``,
+/// All others have a source: ``messages(of:)``, ``messages(of:about:)``, ``latest(of:)``,
 /// ``anyMessage``.
 extension MessageCenter {
   @inline(__always)
@@ -16,8 +15,8 @@ extension MessageCenter {
 
   /// Observes the messages of a type until the token is released.
   ///
-  /// The parameters after the type are those of
-  /// ``ObservationSource/observe(on:options:file:line:_:)-(Delivery,_,_,_,_)``.
+  /// Everything is as in the form of ``ObservationSource`` with the same parameters, which says where
+  /// and in which order the observer is called, and how the observation ends.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate,
     options: ObservationOptions<Messages<M>> = .init(),
@@ -29,7 +28,8 @@ extension MessageCenter {
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive during each call. The result need not be kept.
+  /// The owner is held weakly, and kept alive during each call. The result need not be kept. Everything
+  /// else is as in the form of ``ObservationSource`` with the same parameters.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
@@ -41,6 +41,8 @@ extension MessageCenter {
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
+  ///
+  /// Everything else is as in the form of ``ObservationSource`` with the same parameters.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery,
     options: ObservationOptions<Messages<M>> = .init(),
@@ -54,6 +56,8 @@ extension MessageCenter {
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
   /// the owner.
+  ///
+  /// Everything else is as in the form of ``ObservationSource`` with the same parameters.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: MainDelivery,
@@ -69,6 +73,7 @@ extension MessageCenter {
   /// it.
   ///
   /// The actor is the owner. `buffering` says how many messages wait for an actor that is behind.
+  /// Everything else is as in the form of ``ObservationSource`` with the same parameters.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, on instance: Instance, buffering: Buffering = .unbounded,

@@ -161,7 +161,7 @@ extension ObservationRequest {
               }
             }
           }
-          registry.end(call)
+          if let call { registry.end(call) }
         }
         counters.calls.end()
         post.tracker?.end()

@@ -79,7 +79,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
       Task { [details = post.details] in
         let reported = list.registry.begin(facts, details)
         await reported.around(call)
-        list.registry.end(reported)
+        if let reported { list.registry.end(reported) }
       }
     }
     self.init(kind: kind, traits)

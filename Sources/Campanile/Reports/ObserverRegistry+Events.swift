@@ -143,8 +143,7 @@ extension ObserverRegistry {
   }
 
   /// Reports that a call has returned.
-  func end(_ call: ReportedCall?) {
-    guard let call else { return }
+  func end(_ call: ReportedCall) {
     let end = Platform.now
     let isAsynchronous = call.observer.isAsynchronous
     if let sequence = call.observer.sequence {

@@ -307,7 +307,8 @@ final class MemberLink: RelayLink {
       let patience = silence.ofMembers << min(state.vainConnections, 3)
       return (state.member.busID, isNext ? state.member.hub : nil, patience)
     }
-    // The file may have been lost, and made again, since another hub has read it.
+    // What was left to read may have named the bus. The file may have been lost, and made again, since
+    // another hub has read it.
     if knownID != 0 { busID = knownID }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)

@@ -135,6 +135,8 @@ extension KeyTable {
   }
 
   /// Posts a value that came through other centers, for ``Post/path``.
+  ///
+  /// Apart, because to hand an empty path on is a twentieth of a post.
   package func post<Value>(
     _ value: Value, about subject: AnyObject?, along path: [PathStep],
     to recipients: consuming Recipients
